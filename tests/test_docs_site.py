@@ -1,5 +1,6 @@
 """The site is built without a warning, stands on its own, and says what the code says."""
 
+import enum
 import html
 import importlib
 import inspect
@@ -195,8 +196,10 @@ def test_every_public_name_has_a_page_with_its_parameters(site, package):
 
 
 def parameters_of(value):
-    # FoldScore is made by our code alone, and its signature is that of C code.
-    if not callable(value) or value is disambig.bench.FoldScore:
+    # FoldScore is made by our code alone, and its signature is that of C code; members of an Enum
+    # are attributes.
+    is_enum = isinstance(value, type) and issubclass(value, enum.Enum)
+    if not callable(value) or value is disambig.bench.FoldScore or is_enum:
         return set()
     return set(inspect.signature(value).parameters)
 

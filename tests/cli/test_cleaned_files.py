@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, run_command_here, written
-from disambig.tabular.labels.decisions import DecidedRows, DecisionLog
+from disambig.tabular.labels.decision_log import DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
 from tabular.small_tables import three_clouds
 
 QUICK = ("--method=plknn", "--folds=2", "--ignore=truth")

@@ -13,7 +13,7 @@ from disambig.cli.report import IdColumn, PageRows
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 
 if TYPE_CHECKING:
-    from disambig.tabular.labels.decisions import DecisionLog
+    from disambig.tabular.labels.decision_log import DecisionLog
 
 
 @with_option_groups
@@ -52,7 +52,7 @@ def review(
     for module in ("starlette", "uvicorn"):
         import_extra(module, extra="review")
     from disambig._core.messages import row_count
-    from disambig.tabular.labels.decisions import LOG_SUFFIX
+    from disambig.tabular.labels.decision_log import LOG_SUFFIX
     from disambig.web.review import serve_review
 
     kept_in = decisions or clean.with_suffix(f".decisions{LOG_SUFFIX}")

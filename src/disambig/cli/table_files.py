@@ -30,8 +30,9 @@ from disambig.tabular.labels.annotations import (
     read_annotations,
 )
 from disambig.tabular.labels.answers import read_answers
-from disambig.tabular.labels.decisions import read_decisions
+from disambig.tabular.labels.decisions import Decision
 from disambig.tabular.labels.label_columns import LabelColumns
+from disambig.tabular.labels.reviewers import read_decisions
 from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
@@ -197,8 +198,8 @@ def load_decisions(
     frame: pd.DataFrame,
     id: str | None,
     options: FileOptions,
-) -> dict[int, str] | None:
-    """Return the rows that a file says are settled, or None without a file."""
+) -> dict[int, Decision] | None:
+    """Return what a file says is decided on rows, or None without a file."""
     if path is None:
         return None
     imported = imported_file(str(path), FileOptions(max_memory=options.max_memory))

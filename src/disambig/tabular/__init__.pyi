@@ -20,8 +20,10 @@ from .fitting import fit_table as fit_table
 from .labels.annotations import one_row_per_item as one_row_per_item
 from .labels.annotations import read_annotations as read_annotations
 from .labels.answers import read_answers as read_answers
-from .labels.decisions import read_decisions as read_decisions
+from .labels.decisions import Answer as Answer
+from .labels.decisions import NotThese as NotThese
 from .labels.label_columns import LabelColumns as LabelColumns
+from .labels.reviewers import read_decisions as read_decisions
 from .listener import FitListener as FitListener
 from .table_model import TableModel as TableModel
 from .table_model import load_model as load_model

@@ -10,7 +10,7 @@ from disambig.candidates.storage import first_largest, group_maxima
 from disambig.tabular.judged_rows import JudgedRows
 from disambig.tabular.labels.label_cells import write_weighted_cells
 from disambig.tabular.second_look import second_look
-from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS
+from disambig.tabular.table_cells import CLEAN_COLUMNS, DECISION_COLUMN, MISS_COLUMNS
 from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known
 
@@ -19,9 +19,12 @@ _MOST_UNAIDED = 2_000
 
 
 def label_columns(
-    candidates: CandidateLabels, confidences: Sparse, errors_to_find: float
+    candidates: CandidateLabels, confidences: Sparse, errors_to_find: float, has_seen: BoolArray
 ) -> pd.DataFrame:
-    """Return the likeliest label of every row, and how sure it is."""
+    """Return the likeliest label of every row, and how sure it is.
+
+    ``has_seen`` are rows at which a person has looked in vain: they are not marked again.
+    """
     values = candidates.values_of(confidences)
     largest, second = _two_largest(values, candidates)
     # A person reads this column as well as another program.
@@ -30,10 +33,25 @@ def label_columns(
         candidates.choose(confidences),
         confidence,
         np.round(largest - second, _DECIMALS),
-        second_look(confidence, errors_to_find),
+        _marked(confidence, errors_to_find, ~has_seen),
         write_weighted_cells(candidates, np.round(values, _DECIMALS)),
     )
     return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
+
+
+def _marked(confidence: FloatArray, errors_to_find: float, may_be: BoolArray) -> BoolArray:
+    marked = np.zeros(len(confidence), dtype=bool)
+    if may_be.any():
+        marked[may_be] = second_look(confidence[may_be], errors_to_find)
+    return marked
+
+
+def decision_column(task: TableTask) -> pd.Series:
+    """Return the kind of every decision that a person has made; empty where there is none."""
+    kinds = np.full(len(task.candidates), "", dtype=object)
+    for row, kind in task.answers.items():
+        kinds[row] = kind
+    return pd.Series(kinds, name=DECISION_COLUMN)
 
 
 def miss_columns(task: TableTask, judged: JudgedRows) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -110,7 +111,9 @@ class CleanDetails(BaseModel):
     # itself, as in ``candidate_confidences``, before its group said anything.
     free_confidences: dict[int, str] = Field(default_factory=dict)
     features: dict[str, list[str]]  # columns that were learned from, by what they hold
-    decisions: int  # rows that a person had settled
+    decisions: int  # rows whose label a person had decided on
+    # All decisions of a person, by kind: "label", "not this", "none of these", and so on.
+    answers: dict[str, int] = Field(default_factory=dict)
     fingerprint: str  # of the confidences: tells whether these details belong to a table
     accuracy: Accuracy | None  # of the model's choices, where true labels are known
     histories: list[dict[str, list[float | None]]]  # measures by epoch of every training
@@ -193,6 +196,7 @@ def describe_cleaning(
         histories=[_without_nan(history) for history in cleaning.histories],
         per_network=_rounded_per_network(task, cleaning),
         decisions=int(task.decided.sum()),
+        answers=dict(Counter(task.answers.values())),
         folds=folds,
         seed=seed,
         errors_to_find=errors_to_find,

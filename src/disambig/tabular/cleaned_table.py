@@ -9,7 +9,7 @@ import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
 from disambig._core.messages import quote_value, row_name
-from disambig._core.typing import BoolArray, FloatArray, IntArray
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
@@ -21,13 +21,19 @@ from disambig.tabular.clean_details import (
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decisions import DECISION_KINDS, DecidedRows
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.provenance import Provenance, cleaning_provenance, model_provenance
 from disambig.tabular.read_groups import read_groups
 from disambig.tabular.read_misses import has_misses, listed_labels, read_misses
 from disambig.tabular.second_look import second_look
-from disambig.tabular.table_cells import CLEAN_COLUMNS, MISS_COLUMNS, find_column, text_of
+from disambig.tabular.table_cells import (
+    CLEAN_COLUMNS,
+    DECISION_COLUMN,
+    MISS_COLUMNS,
+    find_column,
+    text_of,
+)
 
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
     from disambig.tabular.table_model import TableModel
@@ -80,6 +86,9 @@ class CleanedTable:
         The column of ``values`` that holds true labels.
     unaided_confidences : mapping from row to mappings from label to share
         What the model said of rows whose true label is known, before that was chosen.
+    decision : ndarray of str of shape (n_samples,) or None
+        The kind of decision that a person had made before the cleaning: "label", "not this",
+        "none of these", "cannot tell", "bad row", or nothing; None if there were none.
 
     See Also
     --------
@@ -116,6 +125,7 @@ class CleanedTable:
     features: Mapping[str, Sequence[str]] = field(default_factory=dict)
     truth: str | None = None
     unaided_confidences: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    decision: AnyArray | None = None
 
     @property
     def confidence(self) -> FloatArray:
@@ -202,6 +212,9 @@ def read_cleaned(
         candidates, miss_probability, label_if_missed = read_misses(frame, prefix, candidates)
         set_sizes = set_sizes - listed_labels(candidates, label_if_missed)
         added += MISS_COLUMNS
+    decision = _read_decision(frame, prefix)
+    if decision is not None:
+        added.append(DECISION_COLUMN)
     if details is not None and not (belong_to(details, cells) and _fit(details, set_sizes)):
         warn_caller(
             "The details beside the table belong to another cleaning and were ignored: how "
@@ -223,6 +236,7 @@ def read_cleaned(
         id=id,
         miss_probability=miss_probability,
         label_if_missed=label_if_missed,
+        decision=decision,
     )
     if details is None:
         return cleaned
@@ -242,6 +256,15 @@ def read_cleaned(
         truth=details.truth if details.truth in frame.columns else None,
         unaided_confidences=read_cells_of_rows(details.unaided_confidences),
     )
+
+
+def _read_decision(frame: pd.DataFrame, prefix: str) -> AnyArray | None:
+    """Return the kinds of decisions; None where cleaning has added no such column."""
+    name, names = prefix + DECISION_COLUMN, frame.columns.tolist()
+    if name not in names or names.index(name) < names.index(prefix + CLEAN_COLUMNS[-1]):
+        return None  # a column of the table may have the same name
+    kinds = np.array([text_of(cell) or "" for cell in frame[name]], dtype=object)
+    return kinds if set(kinds) <= {"", *DECISION_KINDS} else None
 
 
 def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:

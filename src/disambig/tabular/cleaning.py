@@ -16,6 +16,7 @@ from disambig.candidates.storage import group_maxima
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.clean_columns import (
+    decision_column,
     label_columns,
     let_leave,
     miss_columns,
@@ -53,17 +54,20 @@ from disambig.tabular.judged_rows import (
     told_by_groups,
     with_wider_sets,
 )
+from disambig.tabular.labels.decisions import Answer, Decision
 from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
 from disambig.tabular.out_of_fold import (
     Folds,
     check_folds,
+    confidences_of_all_rows,
     confidences_per_network,
     fit_all_rows,
     histories_of,
 )
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
+    DECISION_COLUMN,
     MISS_COLUMNS,
     append_columns,
     check_new_columns,
@@ -167,7 +171,7 @@ def clean_table(
     described: DescribedColumns | None = None,
     embeddings: Any = None,
     id: str | None = None,
-    decisions: Mapping[int, str] | None = None,
+    decisions: Mapping[int, Decision] | None = None,
     use_truth: bool = False,
     group: str | None = None,
     promise: PromiseKind | None = None,
@@ -216,8 +220,10 @@ def clean_table(
         Numbers of every row that are not in the table, such as ``read_embeddings`` gives.
     id : str, optional
         Column that names the rows; it is not a feature.
-    decisions : mapping of int to str, optional
-        Labels that a person has decided on, by row position, as from ``read_decisions``.
+    decisions : mapping, optional
+        What a person has decided on, by row position, as from ``read_decisions``: labels,
+        ``NotThese`` labels, or an ``Answer``. Rows that are called bad are not learned from; where
+        somebody cannot tell, the row keeps its candidates, and is not marked again.
     use_truth : bool, default=False
         Whether models also learn from ``truth``: rows whose true label is known are trained on
         with that label alone. The accuracy still comes from rows that were held out; with
@@ -279,7 +285,8 @@ def clean_table(
         All rows and columns of the table, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
         With folds also ``miss_probability``, that the set does not contain the right label, and
-        ``label_if_missed``, the label that the row would then have. Confidences allow for it.
+        ``label_if_missed``, the label that the row would then have. Confidences allow for it. With
+        decisions also ``decision``, their kind.
 
     See Also
     --------
@@ -302,7 +309,8 @@ def clean_table(
     # Before the work, not after it.
     method = chosen_method(method)
     check_choice("calibrate", calibrate, get_args(Calibrate))
-    check_new_columns(frame, CLEAN_COLUMNS if in_sample else CLEAN_COLUMNS + MISS_COLUMNS, prefix)
+    new_columns = CLEAN_COLUMNS if in_sample else CLEAN_COLUMNS + MISS_COLUMNS
+    check_new_columns(frame, (*new_columns, *[DECISION_COLUMN] * bool(decisions)), prefix)
     check_real("errors_to_find", errors_to_find, minimum=0, maximum=1)
     if not in_sample:
         check_folds(n_folds)
@@ -413,7 +421,7 @@ def clean_task(
             model = fit_all_rows(task, method, seed=seed, listener=queue, work=work)
             per_network = confidences_per_network(model, task.values, task.candidates)
             histories = histories_of(model)
-            confidences = model.classifier.candidate_confidence_
+            confidences = confidences_of_all_rows(model, task)
             if task.annotators is not None:  # it was trained on other sets than one chooses from
                 confidences = confidence_from_scores(task.candidates, confidences)
             judged = None
@@ -450,11 +458,16 @@ def clean_task(
         candidates, confidences = let_leave(candidates, confidences, judged, relabelled)
     if task.truth is not None:
         candidates, confidences = choose_known(candidates, confidences, task.truth)
-    columns = label_columns(candidates, confidences, errors_to_find)
+    has_seen = task.answered(Answer.CANNOT_TELL, Answer.BAD_ROW)
+    parts: list[pd.DataFrame | pd.Series] = [
+        label_columns(candidates, confidences, errors_to_find, has_seen)
+    ]
     if judged is not None:
-        columns = pd.concat([columns, miss_columns(task, judged)], axis=1)
+        parts.append(miss_columns(task, judged))
+    if task.answers:
+        parts.append(decision_column(task))
     return Cleaning(
-        columns=columns,
+        columns=pd.concat(parts, axis=1),
         per_network=per_network,
         histories=histories,
         model_choice=choice,

@@ -30,6 +30,7 @@ from disambig.tabular.judged_rows import (
     split_miss_rate,
     with_wider_sets,
 )
+from disambig.tabular.labels.decisions import Decision
 from disambig.tabular.labels.label_columns import Labels, label_column_names
 from disambig.tabular.listener import FitListener
 from disambig.tabular.model_folder import check_method_can_be_saved, check_model_folder_is_free
@@ -54,7 +55,7 @@ def fit_table(
     described: DescribedColumns | None = None,
     embeddings: Any = None,
     id: str | None = None,
-    decisions: Mapping[int, str] | None = None,
+    decisions: Mapping[int, Decision] | None = None,
     use_truth: bool = False,
     group: str | None = None,
     promise: PromiseKind | None = None,
@@ -97,8 +98,9 @@ def fit_table(
         Numbers of every row that are not in the table, such as ``read_embeddings`` gives.
     id : str, optional
         Column that names the rows; it is not a feature.
-    decisions : mapping of int to str, optional
-        Labels that a person has decided on, by row position, as from ``read_decisions``.
+    decisions : mapping, optional
+        What a person has decided on, by row position, as from ``read_decisions``: labels,
+        ``NotThese`` labels, or an ``Answer``. Rows that are called bad are not learned from.
     use_truth : bool, default=False
         Whether models also learn from ``truth``: rows whose true label is known are trained on
         with that label alone. The accuracy still comes from rows that were held out.

@@ -18,6 +18,7 @@ from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.groups import group_numbers
 from disambig.candidates.labels import CandidateLabels
+from disambig.candidates.storage import group_sums
 from disambig.methods.base import (
     PartialLabelClassifier,
     confidence_from_pairs,
@@ -31,7 +32,7 @@ from disambig.solvers.calibration import Calibration, calibrate_choices, calibra
 from disambig.tabular.accuracy import clustering
 from disambig.tabular.estimate import DoubtfulSet, MissRate, named_sets
 from disambig.tabular.fit_queue import FitQueue
-from disambig.tabular.labels.decisions import settle
+from disambig.tabular.labels.settled_sets import take_rows
 from disambig.tabular.out_of_fold import Folds, with_prior
 from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known, settle_known
@@ -99,9 +100,6 @@ def with_wider_sets(
     Folds are trained and judge each other's rows, three to six times where sets miss the truth.
     """
     search = MissSearch(task.given, miss_rate)
-    rows = np.flatnonzero(task.decided)
-    _, columns = task.candidates[rows].pairs()
-    decisions = dict(zip(rows.tolist(), task.candidates.classes[columns].tolist(), strict=True))
     widened = task
     for round_number in count(1):
         queue.on_fits_start(n_folds)
@@ -116,7 +114,7 @@ def with_wider_sets(
             round_number=round_number,
         )
         search.take(folds.predictions().probabilities)
-        training = settle(search.sets, decisions)
+        training = take_rows(search.sets, task.edited, task.candidates)
         if task.uses_truth:
             training = settle_known(training, task.truth)
         widened = replace(task, training=training)
@@ -136,8 +134,8 @@ def judge_rows(task: TableTask, probabilities: FloatArray, *, miss_rate: Rate = 
     if misses is not None:
         outside = known_columns_of(misses.label.tolist(), given.classes)
         outside[given.sizes == given.shape[1]] = -1
-    outside[task.decided] = -1
-    probability = np.where(task.decided, 0.0, of_given)
+    outside[task.edited] = -1
+    probability = np.where(task.edited, 0.0, of_given)
     return JudgedRows(
         miss_of_given=of_given,
         miss_probability=probability,
@@ -153,11 +151,11 @@ def _judge_answers(task: TableTask, annotators: AnnotatorModel) -> JudgedRows:
     rows = np.arange(len(task.given))
     posterior = np.where(task.given.to_mask(), 0.0, annotators.known.posterior)
     outside = np.where(task.given.sizes == task.given.shape[1], -1, posterior.argmax(axis=1))
-    outside[task.decided] = -1
+    outside[task.edited] = -1
     of_given = posterior.sum(axis=1)
     return JudgedRows(
         miss_of_given=of_given,
-        miss_probability=np.where(task.decided, 0.0, of_given),
+        miss_probability=np.where(task.edited, 0.0, of_given),
         outside=outside,
         outside_confidence=np.where(outside >= 0, posterior[rows, outside], 0.0),
         misses=None,
@@ -191,7 +189,27 @@ def confidences_in_sets(
         of_given = confidence_from_pairs(given, shares)
     rows, _ = candidates.pairs()
     inside = np.where(task.decided[rows], 1.0, candidates.values_of(of_given))
+    changed = (task.edited & ~task.decided)[rows]
+    if changed.any():
+        of_changed = _in_changed_sets(task, of_given, probabilities)
+        inside = np.where(changed, candidates.values_of(of_changed), inside)
     return confidence_from_pairs(candidates, inside)
+
+
+def _in_changed_sets(task: TableTask, of_given: Sparse, probabilities: FloatArray) -> Sparse:
+    """Return the confidences of rows that a person has taken labels from.
+
+    The candidates that are left share what the others had. Where none is left, the row may have
+    any other label, and nothing is known of these but what models say.
+    """
+    candidates = task.candidates
+    left = candidates.values_of(of_given)
+    is_new = group_sums(left, candidates.starts) == 0
+    rows, _ = candidates.pairs()
+    said = candidates.values_of(with_prior(candidates, probabilities))
+    return confidence_from_scores(
+        candidates, confidence_from_pairs(candidates, np.where(is_new[rows], said, left))
+    )
 
 
 def told_by_groups(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.base import clone
 
 from disambig._core.errors import ParameterError, TableError
@@ -207,7 +208,7 @@ class Folds:
                 classifier=_copy_for_one_fit(
                     method, len(train), fold_seed, work, f"{name}fold-{number}"
                 ),
-                train=train,
+                train=train[task.learned[train]],
                 test=test,
                 per_network=per_network,
             )
@@ -278,18 +279,33 @@ def fit_all_rows(
     listener: FitListener,
     work: WorkFolder | None = None,
 ) -> TableModel:
-    """Return a model of all rows."""
+    """Return a model of all rows but those that a person calls bad."""
     title = "all rows"
     listener.on_fit_start(title)
     classifier = _copy_for_one_fit(method, len(task.candidates), seed, work, "whole")
     _report_epochs(classifier, listener, title)
-    model, features = untrained_model(task.plan, task.values, classifier)
-    classifier.fit(features, task.training)
+    rows = np.flatnonzero(task.learned)
+    model, features = untrained_model(task.plan, task.values.iloc[rows], classifier)
+    classifier.fit(features, task.training[rows])
     listener.on_fit_end(title)
     # Whoever followed this fit has nothing to do with the next one.
     given = method.get_params(deep=False).items()
     classifier.set_params(**{name: value for name, value in given if name in _SET_FOR_ONE_FIT})
     return model
+
+
+def confidences_of_all_rows(model: TableModel, task: TableTask) -> Sparse:
+    """Return what a model of all rows learned of them, and predicts for those it was not shown."""
+    learned = task.learned
+    confidences: Sparse = model.classifier.candidate_confidence_
+    if learned.all():
+        return confidences
+    rows = np.flatnonzero(learned)
+    shape = (len(learned), len(rows))
+    place = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=shape)
+    predicted = with_prior(task.candidates, model.probabilities_of(task.values))
+    others = sparse.diags_array((~learned).astype(float)) @ predicted
+    return (place @ confidences + others).tocsr()
 
 
 class _EpochReporter:

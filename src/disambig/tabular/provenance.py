@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from disambig._core.messages import percent
 from disambig.tabular.clean_details import CleanDetails
 from disambig.tabular.estimate import MissRate
+from disambig.tabular.labels.decisions import LABEL
 from disambig.tabular.labels.row_groups import groups_of
 
 if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model needs
@@ -56,6 +57,7 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
             "share of expected errors marked": f"{details.errors_to_find:g}",
             "labels from": ", ".join(details.labels) or "a table of annotations",
             "rows settled by hand": f"{details.decisions:,}",
+            **_answers_about(details),
             "true labels known and chosen": f"{details.true_labels:,}"
             + (", learned from too" if details.use_truth else ""),
             **_groups_about(details),
@@ -71,6 +73,14 @@ def _accuracy(details: CleanDetails) -> str:
         return ""
     chosen = " That counts what the model chose; these rows now have their true label."
     return f"{details.accuracy}{chosen if details.true_labels else ''}"
+
+
+def _answers_about(details: CleanDetails) -> dict[str, str]:
+    """Return what else people decided; nothing where they only chose labels."""
+    others = {kind: count for kind, count in details.answers.items() if kind != LABEL}
+    if not others:
+        return {}
+    return {"other answers": ", ".join(f"{kind}: {count:,}" for kind, count in others.items())}
 
 
 def _groups_about(details: CleanDetails) -> dict[str, str]:

@@ -9,7 +9,7 @@ from disambig._core.typing import FloatArray, IntArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.group_marginals import GroupMarginals
 from disambig.tabular.cleaned_table import CleanedTable
-from disambig.tabular.labels.decisions import settle
+from disambig.tabular.labels.settled_sets import settle
 
 
 class _Settled(NamedTuple):

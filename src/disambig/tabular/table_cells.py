@@ -25,6 +25,8 @@ from disambig.candidates.checks import is_missing
 CLEAN_COLUMNS = ("chosen_label", "confidence", "margin", "second_look", "candidate_confidences")
 # And where it had folds, about the sets that may miss the right label.
 MISS_COLUMNS = ("miss_probability", "label_if_missed")
+# And where a person had decided on rows, what kind of decision it was.
+DECISION_COLUMN = "decision"
 # What a first column without a name is called, as in pandas: that of an index.
 UNNAMED = "Unnamed: 0"
 # What pandas takes for missing in a text file, kept here so that a saved model reads alike with

@@ -20,7 +20,7 @@ from disambig.tabular.columns.values import ColumnPlan
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.labels.answers import answers_in_columns
-from disambig.tabular.labels.decisions import settle
+from disambig.tabular.labels.decisions import Answer, Decision, kind_of, labels_decided
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
     Labels,
@@ -28,6 +28,7 @@ from disambig.tabular.labels.label_columns import (
     sets_of_rows,
 )
 from disambig.tabular.labels.row_groups import RowGroups
+from disambig.tabular.labels.settled_sets import settle, take_rows
 from disambig.tabular.listener import FitListener
 from disambig.tabular.true_labels import contradicted_decisions, read_truth, settle_known
 
@@ -68,10 +69,24 @@ class TableTask:
     candidates: CandidateLabels  # what predictions are judged against: with these rows settled
     training: CandidateLabels  # what models are trained on: the same, or with truth or other sets
     truth: AnyArray | None  # None in rows where it is not known
-    decided: BoolArray  # rows that a person has settled
+    decided: BoolArray  # rows whose label a person has decided on
+    edited: BoolArray  # these, and rows that a person has taken labels from
+    answers: Mapping[int, str]  # the kind of decision, for all rows that a person has decided on
     uses_truth: bool  # whether models are trained on the true labels that are known
     group: str | None = None  # what the groups of rows were read from: a column, or "runs"
     annotators: AnnotatorModel | None = None  # who gave the labels, where they are weighed
+
+    @property
+    def learned(self) -> BoolArray:
+        """Whether models are trained on a row: not on those that a person calls bad."""
+        return ~self.answered(Answer.BAD_ROW)
+
+    def answered(self, *answers: Answer) -> BoolArray:
+        """Tell for which rows a person has given one of these answers."""
+        kinds = {answer.value for answer in answers}
+        is_answered = np.zeros(len(self.candidates), dtype=bool)
+        is_answered[[row for row, kind in self.answers.items() if kind in kinds]] = True
+        return is_answered
 
 
 def prepare_task(
@@ -87,7 +102,7 @@ def prepare_task(
     described: DescribedColumns | None = None,
     embeddings: Any = None,
     id: str | None = None,
-    decisions: Mapping[int, str] | None = None,
+    decisions: Mapping[int, Decision] | None = None,
     use_truth: bool = False,
     group: str | None = None,
     promise: PromiseKind | None = None,
@@ -120,10 +135,12 @@ def prepare_task(
     notices += group_notices
     if annotators is not None:
         given = annotators.possible(given.promise).with_rows_of(given)
-    candidates = given
+    candidates, decided = given, np.zeros(len(given), dtype=bool)
     if decisions:
         candidates = settle(given, decisions)
         check_labels_differ(candidates)
+        decided[list(labels_decided(decisions))] = True
+    edited = decided if candidates is given else decided | _differ(candidates, given)
     true_labels = None
     if truth is not None:
         literal = isinstance(labels, LabelColumns) and labels.literal
@@ -133,7 +150,9 @@ def prepare_task(
         notices += [*truth_notices, *contradicted_decisions(true_labels, decisions or {})]
     training = candidates
     if annotators is not None:
-        training = settle(sets_to_train_on(annotators, given), decisions or {})
+        training = sets_to_train_on(annotators, given)
+        if edited.any():
+            training = take_rows(training, edited, candidates)
     if use_truth:
         training = settle_known(training, true_labels)
         check_labels_differ(training)
@@ -141,9 +160,7 @@ def prepare_task(
     plan, values, column_notices = columns.plan(candidates)
     for notice in (*notices, *column_notices):
         warn_caller(notice)
-    decided = np.zeros(len(candidates), dtype=bool)
-    decided[list(decisions or ())] = True
-    return TableTask(
+    task = TableTask(
         plan,
         values,
         given,
@@ -151,10 +168,22 @@ def prepare_task(
         training,
         true_labels,
         decided,
+        edited,
+        {row: kind_of(decision) for row, decision in (decisions or {}).items()},
         use_truth,
         group,
         annotators,
     )
+    if not task.learned.any():
+        raise TableError("All rows are called bad, so that there is nothing to learn from.")
+    return task
+
+
+def _differ(one: CandidateLabels, other: CandidateLabels) -> BoolArray:
+    """Tell which rows have other sets in one collection than in another of the same classes."""
+    difference = (one.to_sparse() != other.to_sparse()).tocsr()
+    differs: BoolArray = np.diff(difference.indptr) > 0
+    return differs
 
 
 def _read_labels(

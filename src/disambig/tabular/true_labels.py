@@ -24,7 +24,8 @@ from disambig._core.messages import (
 from disambig._core.typing import AnyArray, BoolArray, Sparse
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.labels.decisions import settle
+from disambig.tabular.labels.decisions import Answer, NotThese, decision_word
+from disambig.tabular.labels.settled_sets import settle
 from disambig.tabular.table_cells import text_of, texts_of
 
 _LABELS_NAMED = 3
@@ -102,16 +103,27 @@ def _column_of_labels(frame: pd.DataFrame, column: str, classes: list[Any]) -> s
 def contradicted_decisions(truth: AnyArray, decisions: Mapping[int, object]) -> list[str]:
     """Return a notice on the rows where a person has decided on another label than the true one."""
     differs = np.zeros(len(truth), dtype=bool)
-    for row, label in decisions.items():
-        differs[row] = truth[row] is not None and truth[row] != text_of(label)
+    for row, decision in decisions.items():
+        differs[row] = truth[row] is not None and _contradicts(decision, truth[row])
     if not differs.any():
         return []
     row = int(differs.argmax())
+    said = decisions[row]
+    if isinstance(said, NotThese):
+        said = decision_word(said)
     return [
         f"The label decided on is not the true one in {describe_table_rows(differs)}: "
-        f"{quote_value(decisions[row])} was decided, {quote_value(truth[row])} is true. "
+        f"{quote_value(said)} was decided, {quote_value(truth[row])} is true. "
         "Cleaning chooses the true label. Correct one of them."
     ]
+
+
+def _contradicts(decision: object, true_label: object) -> bool:
+    if isinstance(decision, Answer):
+        return False  # none of the candidates: the true label need not be one
+    if isinstance(decision, NotThese):
+        return true_label in decision.labels
+    return true_label != text_of(decision)
 
 
 def choose_known(

@@ -16,7 +16,7 @@ from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.judged_rows import Rate
-from disambig.tabular.labels.decisions import settle
+from disambig.tabular.labels.settled_sets import take_rows
 from disambig.tabular.out_of_fold import Folds, OutOfFoldPredictions
 from disambig.tabular.task import TableTask, sets_to_train_on
 from disambig.tabular.true_labels import settle_known
@@ -78,12 +78,8 @@ def _with_settled(task: TableTask, probabilities: FloatArray) -> FloatArray:
 def _with_sets(task: TableTask, known: AnnotatorModel, given: CandidateLabels) -> TableTask:
     """Return the task with other sets, rows that were settled settled as before."""
     given = given.with_rows_of(task.given)
-    rows = np.flatnonzero(task.decided)
-    _, columns = task.candidates[rows].pairs()
-    labels = task.candidates.classes[columns].tolist()
-    decisions = dict(zip(rows.tolist(), labels, strict=True))
-    candidates = settle(given, decisions)
-    training = settle(sets_to_train_on(known, given), decisions)
+    candidates = take_rows(given, task.edited, task.candidates)
+    training = take_rows(sets_to_train_on(known, given), task.edited, candidates)
     if task.uses_truth:
         training = settle_known(training, task.truth)
     return replace(task, given=given, candidates=candidates, training=training, annotators=known)

@@ -192,6 +192,7 @@ def work_fingerprint(task: TableTask, method: PartialLabelClassifier, **settings
         pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
         task.candidates,
         task.training,
+        task.learned,
         *(() if task.annotators is None else (task.annotators,)),
     )
 

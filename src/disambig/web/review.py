@@ -16,7 +16,8 @@ from starlette.routing import BaseRoute, Route
 from disambig._core.errors import DisambigError
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
-from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
+from disambig.tabular.labels.decision_log import Conflict, DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows, labels_decided
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
 from disambig.web.group_rows import GroupAnswers
 from disambig.web.owner_server import OwnerServer, listen_on_this_machine
@@ -115,7 +116,7 @@ def review_app(
             settled = await run_in_threadpool(log.settled)
         except (OSError, DisambigError) as error:
             return error_response(f"{log.path} cannot be read: {error}", 500)
-        return await answer(settled, status)
+        return await answer(labels_decided(settled), status)
 
     async def decide(request: Request) -> Response:
         try:
@@ -132,7 +133,7 @@ def review_app(
             return await read_decisions(request, status=409)
         except (OSError, DisambigError) as error:
             return error_response(f"The decision could not be written: {error}", 500)
-        return await answer(settled)
+        return await answer(labels_decided(settled))
 
     return Starlette(
         routes=[

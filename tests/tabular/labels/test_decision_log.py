@@ -16,8 +16,10 @@ from filelock import FileLock, Timeout
 
 from disambig import read_table
 from disambig._core.errors import TableError
-from disambig.tabular.labels import decisions
-from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog, read_decisions
+from disambig.tabular.labels import decision_log
+from disambig.tabular.labels.decision_log import Conflict, DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.reviewers import read_decisions
 from waiting import PATIENCE
 
 TABLE = pd.DataFrame({"photo": [f"p{number}" for number in range(1, 21)]})
@@ -230,7 +232,8 @@ def test_two_logs_on_one_file_see_each_other(path):
 WRITER = """
 import sys
 import pandas as pd
-from disambig.tabular.labels.decisions import DecidedRows, DecisionLog
+from disambig.tabular.labels.decision_log import DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
 path, name = sys.argv[1:]
 frame = pd.DataFrame({"x": range(40)})
 log = DecisionLog(path, DecidedRows(frame))
@@ -284,7 +287,7 @@ def test_whoever_writes_waits_for_another_process_to_end(path):
 
 def test_without_flock_a_lock_file_keeps_others_away(path, monkeypatch):
     # As on Windows.
-    monkeypatch.setattr(decisions, "fcntl", None)
+    monkeypatch.setattr(decision_log, "fcntl", None)
     log = log_of(path)
     monkeypatch.setattr("filelock.FileLock", functools.partial(FileLock, timeout=0))
     with FileLock(f"{path}.lock"), pytest.raises(Timeout):
@@ -387,7 +390,7 @@ def test_a_disk_that_fills_up_leaves_the_file_as_it_was(path, monkeypatch):
     append(log, 0, "cat")
     before = path.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(decisions.io, "FileIO", FullDisk)
+        patched.setattr(decision_log.io, "FileIO", FullDisk)
         with pytest.raises(OSError, match="No space left"):
             append(log, 1, "dog")
     assert path.read_bytes() == before

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
 from disambig._core.errors import TableError
-from disambig.tabular.labels.decisions import DecidedRows, read_decisions, settle
+from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.reviewers import read_decisions
+from disambig.tabular.labels.settled_sets import settle
 
 TABLE = pd.DataFrame({"key": ["a", "b", "7", None, "b"], "x": range(5)})
 

@@ -8,7 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from disambig._core.errors import TableError
-from disambig.tabular.labels.decisions import Conflict, DecidedRows, DecisionLog
+from disambig.tabular.labels.decision_log import Conflict, DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.review import review_app
 
 LABELS = ["cat", "dog", "a,b"]

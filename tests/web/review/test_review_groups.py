@@ -3,7 +3,8 @@
 import pytest
 from starlette.testclient import TestClient
 
-from disambig.tabular.labels.decisions import DecidedRows, DecisionLog
+from disambig.tabular.labels.decision_log import DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.review import group_answers, review_app
 from web.photo_rows import counted, photo_rows

@@ -45,6 +45,7 @@ from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
+    DECISION_COLUMN,
     MISS_COLUMNS,
     check_columns,
     find_column,
@@ -198,7 +199,8 @@ def plan_columns(
             "chosen as more than one of these: keep one."
         )
     cleaned = not by_hand and set(CLEAN_COLUMNS) <= set(frame.columns)
-    results = [name for name in (*CLEAN_COLUMNS, *MISS_COLUMNS) if cleaned and name in names]
+    added = (*CLEAN_COLUMNS, *MISS_COLUMNS, DECISION_COLUMN)
+    results = [name for name in added if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
     read: dict[str, tuple[PlannedColumn, list[Any] | AnyArray]] = {}
     unusable: list[UnusableColumnError] = []

@@ -1,77 +1,165 @@
-"""Rows whose label a person has settled: read from a table, kept in a log."""
+"""What a person decides on rows: labels and other answers, as lines of a table or log."""
 
-import errno
-import io
-import json
-import os
 import re
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from disambig._core.errors import TableError
-from disambig._core.files import make_folder, sync
-from disambig._core.messages import option, quote_value, row_name
-from disambig._core.parsing import parse_json
-from disambig._core.typing import AnyArray, BoolArray, IntArray, Sparse
-from disambig.candidates.labels import CandidateLabels
-from disambig.tabular.labels.label_rows import unknown_label
+from disambig._core.messages import join_names, option, quote_value, row_name
+from disambig._core.typing import AnyArray
 from disambig.tabular.table_cells import find_column, text_of, texts_of
 
-try:
-    import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]  # Windows
-
-LOG_SUFFIX = ".jsonl"
-_LABEL, _ROW, _TIME = "label", "row", "decided_at"
+LABEL, ANSWER, BY, SETTLES, CHECK = "label", "answer", "by", "settles", "check"
+ROW = "row"
+_NOT_THIS = "not this"
 _TABLE = "The table of decisions"
 # Also "7.0", as a column with gaps is written.
 _INTEGER = re.compile(r"([+-]?\d{1,15})(\.0*)?", re.ASCII)
-# The start of every line of a log: no other line is ever cut off.
-_LINE_START = f'{{"{_TIME}": '.encode()
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_YES = frozenset({"true", "1", "yes"})
+_NO = frozenset({"false", "0", "no"})
 
 
-def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -> dict[int, str]:
-    """Return the labels that a person has decided on, by row position counted from 0.
+class Answer(Enum):
+    """What a person says of a row other than which labels are right or wrong.
 
-    A later decision on a row replaces an earlier one, and an empty label takes it back.
-
-    Parameters
+    Attributes
     ----------
-    decisions_frame : DataFrame
-        A table with a column "label", and a column "row" (counted from 1) or the column ``id``.
-    frame : DataFrame
-        The table that the decisions are about.
-    id : str, optional
-        The column in both tables that names the rows; values are compared as strings.
+    NONE_OF_THESE
+        None of the row's candidates is right: it may have any other label.
+    CANNOT_TELL
+        The row keeps its candidates, and is not marked for a second look again.
+    BAD_ROW
+        The row is not learned from, nor marked for a second look again.
 
     See Also
     --------
-    clean_table : Takes them as ``decisions``.
-    fit_table : Takes them too.
+    read_decisions : Reads them from a table of decisions.
+    NotThese : Says which labels are wrong.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from disambig.tabular import read_decisions
-    >>> frame = pd.DataFrame({"size": [1, 2], "label": ["cat|dog", "dog|fox"]})
-    >>> decisions = pd.DataFrame({"row": [2, 1, 2], "label": ["dog", "cat", "fox"]})
-    >>> read_decisions(decisions, frame)
-    {1: 'fox', 0: 'cat'}
+    >>> from disambig import clean_table
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import Answer
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> cleaned = clean_table(
+    ...     frame,
+    ...     method="plknn",
+    ...     id="vehicle",
+    ...     truth="checked",
+    ...     n_folds=2,
+    ...     decisions={3: Answer.CANNOT_TELL, 5: Answer.BAD_ROW},
+    ... )
+    >>> cleaned["decision"][[3, 5]].tolist()
+    ['cannot tell', 'bad row']
     """
+
+    NONE_OF_THESE = "none of these"
+    CANNOT_TELL = "cannot tell"
+    BAD_ROW = "bad row"
+
+
+@dataclass(frozen=True)
+class NotThese:
+    """Labels of a row that are not the right one; the others may be.
+
+    Parameters
+    ----------
+    labels : frozenset of str
+        The labels.
+
+    See Also
+    --------
+    Answer : What else may be said of a row.
+
+    Examples
+    --------
+    >>> from disambig.tabular import NotThese
+    >>> NotThese(frozenset({"cat"}))
+    NotThese(labels=frozenset({'cat'}))
+    """
+
+    labels: frozenset[str]
+
+
+# As the column that cleaning adds has them.
+DECISION_KINDS = (LABEL, _NOT_THIS, *(answer.value for answer in Answer))
+
+# A string is the label that is right.
+Decision = str | NotThese | Answer
+
+
+def decision_word(decision: Decision) -> str:
+    """Return what was decided, for people."""
+    if isinstance(decision, NotThese):
+        return f"not {join_names(sorted(decision.labels))}"
+    return decision.value if isinstance(decision, Answer) else decision
+
+
+def kind_of(decision: Decision) -> str:
+    """Return which of ``DECISION_KINDS`` a decision is."""
+    if isinstance(decision, NotThese):
+        return _NOT_THIS
+    return decision.value if isinstance(decision, Answer) else LABEL
+
+
+def labels_decided(decisions: Mapping[int, object]) -> dict[int, str]:
+    """Return the rows on whose label a person has decided, without other answers."""
+    return {
+        row: text_of(decision) or ""
+        for row, decision in decisions.items()
+        if not isinstance(decision, NotThese | Answer)
+    }
+
+
+def fields_of(decision: Decision | None) -> list[dict[str, str | None]]:
+    """Return a decision as fields of lines: one line, or one for every label that is not right."""
+    if isinstance(decision, NotThese):
+        return [{LABEL: label, ANSWER: _NOT_THIS} for label in sorted(decision.labels)]
+    if isinstance(decision, Answer):
+        return [{LABEL: None, ANSWER: decision.value}]
+    return [{LABEL: decision}]
+
+
+def decision_of(label: str | None, answer: str | None) -> Decision | None:
+    """Return the decision that two fields stand for; None takes back what was decided."""
+    if answer is None or answer == LABEL:
+        return label
+    if answer == _NOT_THIS and label is not None:
+        return NotThese(frozenset({label}))
+    known = [each.value for each in Answer]
+    if answer not in known or label is not None:
+        raise ValueError(
+            f"{ANSWER!r} must be {join_names([LABEL, _NOT_THIS])} beside a label, or "
+            f"{join_names(known)} without one. Got {quote_value(answer)} "
+            f"{'beside' if label is not None else 'without'} a label"
+        )
+    return Answer(answer)
+
+
+class Entry(NamedTuple):
+    """A line of a table or log of decisions."""
+
+    row: int  # its position, from 0
+    decision: Decision | None  # None takes back what was decided
+    by: str = ""  # the reviewer; empty for one without a name
+    settles: bool = False  # a conflict of other reviewers
+    check: bool = (
+        False  # an answer about a row whose label is known, which only judges the reviewer
+    )
+
+
+def read_entries(decisions_frame: Any, frame: Any, *, id: str | None = None) -> list[Entry]:
+    """Return the lines of a table of decisions in order; as for ``read_decisions``."""
     rows = DecidedRows(frame, id)
     advice = ""
     if id is None:
         advice = f"Or name a column that identifies rows in both tables: {option('id')}."
-    elif _ROW in decisions_frame:
+    elif ROW in decisions_frame:
         advice = f"These decisions go by row numbers: leave out {option('id')}."
     labels, names = (
         texts_of(
@@ -80,60 +168,74 @@ def read_decisions(decisions_frame: Any, frame: Any, *, id: str | None = None) -
             literal=True,
         )
         for column, what, more in (
-            (_LABEL, "the decided labels", ""),
+            (LABEL, "the decided labels", ""),
             (rows.column, "the rows decided on", advice),
         )
     )
-    decisions: dict[int, str] = {}
-    for number, (name, label) in enumerate(zip(names, labels, strict=True)):
-        if name is None and label is None:
+    answers, reviewers, settles, checks = (
+        _optional(decisions_frame, column) for column in (ANSWER, BY, SETTLES, CHECK)
+    )
+    entries = []
+    for number, (name, label, answer) in enumerate(zip(names, labels, answers, strict=True)):
+        if name is None and label is None and answer is None:
             continue  # a blank line
         if name is None:
             raise TableError(
                 f"Every decision needs a row in column {rows.column!r}. There is none in "
                 f"{row_name(number)} of the decisions. Fill it in, or drop the decision."
             )
-        _apply(decisions, rows.position(name, number), label)
-    return decisions
+        row = rows.position(name, number)
+        try:
+            decision = decision_of(label, answer)
+            marks = [_is_marked(column[number]) for column in (settles, checks)]
+        except ValueError as error:
+            raise TableError(f"{error}, in {row_name(number)} of the decisions.") from error
+        entries.append(Entry(row, decision, reviewers[number] or "", *marks))
+    return entries
 
 
-def settle(candidates: CandidateLabels, decisions: Mapping[int, object]) -> CandidateLabels:
-    """Return candidate sets in which every decided row has its label and no other.
+def _optional(decisions_frame: Any, name: str) -> AnyArray:
+    """Return the texts of a column, all None where there is no such column."""
+    if name not in decisions_frame:
+        return np.full(len(decisions_frame), None)
+    return texts_of(decisions_frame[name], what=f"what is called {name!r}", literal=True)
 
-    Decisions are by position, as from ``read_decisions``; a label may also be given as a number.
-    It need not have been among the candidates of the row, but must be one of the classes; if the
-    sets are weighted it has the weight 1.
+
+def entry_of(fields: Mapping[str, Any], row: int) -> Entry:
+    """Return the entry about a row that a line of JSON holds."""
+    decision = decision_of(text_of(fields[LABEL]), text_of(fields.get(ANSWER)))
+    marks = (_is_marked(text_of(fields.get(name))) for name in (SETTLES, CHECK))
+    return Entry(row, decision, text_of(fields.get(BY)) or "", *marks)
+
+
+def _is_marked(text: str | None) -> bool:
+    """Return what a cell for yes or no says; empty is no."""
+    if text is None or text.lower() in _NO:
+        return False
+    if text.lower() in _YES:
+        return True
+    raise ValueError(f"{SETTLES!r} and {CHECK!r} say true or false. Got {quote_value(text)}")
+
+
+def apply_decision(standing: dict[int, Decision], row: int, decision: Decision | None) -> None:
+    """Let a decision replace an earlier one on its row, or take it back if it is None.
+
+    Labels that are said not to be right one after the other add up.
     """
-    if not decisions:
-        return candidates
-    names = [text_of(name) or "" for name in candidates.classes.tolist()]
-    column_of = {name: column for column, name in enumerate(names)}
-    labels = [text_of(label) or "" for label in decisions.values()]
-    for row, label in zip(decisions, labels, strict=True):
-        if not 0 <= row < len(candidates):
-            raise TableError(
-                f"A decision must be about one of the {len(candidates):,} rows. "
-                f"Got {row_name(row)}."
-            )
-        if label not in column_of:
-            raise TableError(
-                f"The label decided on for {row_name(row)} cannot be used. "
-                f"{unknown_label(label, names)}"
-            )
-    rows = np.fromiter(decisions, np.int64, count=len(decisions))
-    columns = np.array([column_of[label] for label in labels], dtype=np.int64)
-    mask = _with_one_entry(candidates.to_sparse(), rows, columns)
-    weights = candidates.weights
-    if weights is not None:
-        weights = _with_one_entry(weights, rows, columns)
-    return CandidateLabels(mask, candidates.classes, weights=weights).with_rows_of(candidates)
+    before = standing.get(row)
+    if decision is None:
+        standing.pop(row, None)
+    elif isinstance(decision, NotThese) and isinstance(before, NotThese):
+        standing[row] = NotThese(before.labels | decision.labels)
+    else:
+        standing[row] = decision
 
 
 class DecidedRows:
     """Says which row of a table a decision is about: by the column ``id``, or counted from 1."""
 
     def __init__(self, frame: Any, id: str | None = None) -> None:
-        self.column = _ROW if id is None else id
+        self.column = ROW if id is None else id
         self._n_rows = len(frame)
         self._rows_of_id = None if id is None else _rows_of_id(frame, id)
 
@@ -160,7 +262,7 @@ class DecidedRows:
         match = _INTEGER.fullmatch(name)
         if match is None:
             raise TableError(
-                f"Column {_ROW!r} of the decisions must hold row numbers, counted from 1. Got "
+                f"Column {ROW!r} of the decisions must hold row numbers, counted from 1. Got "
                 f"{quote_value(name)} in its {row_name(number)}. Correct it, or name the column "
                 f"that identifies rows: {option('id')}."
             )
@@ -177,11 +279,11 @@ class DecidedRows:
         """Return the names that decisions use for all rows; refuse blank and repeated ones."""
         if self._rows_of_id is None:
             return [str(row + 1) for row in range(self._n_rows)]
-        if self.column == _LABEL:
+        if self.column in (LABEL, ANSWER, BY, SETTLES, CHECK):
             raise TableError(
-                f"A file of decisions has a column {_LABEL!r} for what was decided, and another "
-                "that names the rows. Got the same for both. Rename it in the table, or name "
-                f"another: {option('id')}."
+                f"A file of decisions has a column {self.column!r} for what was decided, and "
+                "another that names the rows. Got the same for both. Rename it in the table, or "
+                f"name another: {option('id')}."
             )
         names = [""] * self._n_rows
         for name, rows in self._rows_of_id.items():
@@ -200,127 +302,6 @@ class DecidedRows:
         return names
 
 
-class Conflict(Exception):  # noqa: N818  # nothing went wrong, somebody else was quicker
-    """Somebody else has decided on the row in the meantime."""
-
-
-class DecisionLog:
-    """Decisions on the rows of a table, in a file of JSON lines that ``read_decisions`` reads.
-
-    Every decision is a line at its end, forced to the disk before ``settle`` returns. Several
-    processes may write to one file, and people may edit it: it is read again for every call.
-    JSON, because the beginning of a line is never taken for a whole one. The file is made with the
-    first decision.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], rows: DecidedRows) -> None:
-        self.path = Path(path)
-        self._rows = rows
-        self._names = rows.names()
-        self._lock = threading.Lock()
-        self.settled()  # refuses a file that holds something else
-
-    def settled(self) -> dict[int, str]:
-        """Return the labels that stand, by row."""
-        with self._lock, self._open() as file:
-            return {} if file is None else self._read(file)
-
-    def settle(self, row: int, label: str | None, *, before: str | None) -> dict[int, str]:
-        """Write a decision to the disk, and return the labels that stand then.
-
-        ``row`` is a position, and the label None takes a decision back. ``before`` is the label
-        that the author saw: if another one stands, raise ``Conflict`` and write nothing.
-        """
-        with self._lock, self._open(create=True) as file:
-            assert file is not None
-            settled = self._read(file)
-            if settled.get(row) != before:
-                raise Conflict
-            self._append(file, self._line(row, label))
-            _apply(settled, row, label)
-            return settled
-
-    @contextmanager
-    def _open(self, *, create: bool = False) -> Iterator[io.FileIO | None]:
-        """Give the file, locked against other processes; None if there is none yet."""
-        try:
-            if create:
-                make_folder(self.path.parent)
-            elif not self.path.exists():
-                yield None
-                return
-            if self.path.exists() and not self.path.is_file():
-                raise OSError(errno.EINVAL, "it is a folder, a pipe or a device")
-            file = io.FileIO(os.open(self.path, _FLAGS, 0o666), "r+")
-        except OSError as error:
-            raise TableError(
-                f"Decisions are kept in {self.path}, which cannot be written: "
-                f"{error.strerror or error}. Name another file, or check whether you may write "
-                "there."
-            ) from error
-        with file, _locked(file, self.path):
-            yield file
-
-    def _read(self, file: io.FileIO) -> dict[int, str]:
-        lines = file.readall().splitlines(keepends=True)
-        half = lines.pop() if lines and _is_half(lines[-1]) else b""
-        settled: dict[int, str] = {}
-        # A file that holds something else is refused before anything in it is changed.
-        for number, line in enumerate(line for line in lines if line.strip()):
-            _apply(settled, *self._decision(line, number))
-        if half:
-            # Nobody was told that it is saved: its writer held the lock, and is gone.
-            file.truncate(file.tell() - len(half))
-        elif lines and not lines[-1].endswith(b"\n"):  # some editors end files like that
-            self._append(file, b"\n")
-        return settled
-
-    def _decision(self, line: bytes, number: int) -> tuple[int, str | None]:
-        try:
-            entry = parse_json(line, ValueError)
-            name, label = text_of(entry[self._rows.column]), text_of(entry[_LABEL])
-        except (ValueError, TypeError, KeyError) as error:
-            example = {self._rows.column: self._names[0], _LABEL: "..."}
-            raise TableError(
-                f"{self.path} needs lines such as {json.dumps(example, ensure_ascii=False)} to "
-                "hold decisions on this table. Got "
-                f"{quote_value(line.decode('utf-8', 'replace').rstrip())}. Name another file "
-                "(--decisions), or the column that names the rows (--id)."
-            ) from error
-        return self._rows.position(name or "", number), label
-
-    def _line(self, row: int, label: str | None) -> bytes:
-        entry = {
-            _TIME: datetime.now(UTC).isoformat(timespec="seconds"),
-            _ROW: row + 1,
-            self._rows.column: self._names[row],  # may have the name of one above
-            _LABEL: label,
-        }
-        text = json.dumps(entry, ensure_ascii=False)
-        return text.encode(errors="backslashreplace") + b"\n"  # lone surrogates, as JSON has them
-
-    def _append(self, file: io.FileIO, line: bytes) -> None:
-        """Write to the end of the file, in one call: the whole line or nothing."""
-        end = file.seek(0, os.SEEK_END)
-        if not end:
-            sync(self.path.parent)  # it is there, should the power fail
-        try:
-            if file.write(line) != len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self.path))
-            os.fsync(file.fileno())
-        except OSError as error:
-            file.truncate(end)
-            raise OSError(error.errno, error.strerror, os.fspath(self.path)) from error
-
-
-def _apply(settled: dict[int, str], row: int, label: str | None) -> None:
-    """Let a decision replace an earlier one on its row, or take it back if it has no label."""
-    if label is None:
-        settled.pop(row, None)
-    else:
-        settled[row] = label
-
-
 def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
     """Return the rows of every identifier; there should be one of each."""
     column = find_column(frame, name, what="the column that names the rows")
@@ -329,41 +310,3 @@ def _rows_of_id(frame: Any, name: str) -> dict[str, list[int]]:
         if text is not None:
             rows.setdefault(text, []).append(row)
     return rows
-
-
-def _with_one_entry(matrix: Sparse, rows: IntArray, columns: IntArray) -> Sparse:
-    """Return a matrix whose ``rows`` have a one in ``columns`` and nothing else."""
-    row_of_entry = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    decided: BoolArray = np.zeros(matrix.shape[0], dtype=bool)
-    decided[rows] = True
-    kept = ~decided[row_of_entry]
-    values: AnyArray = np.concatenate([matrix.data[kept], np.ones(len(rows), matrix.dtype)])
-    entries = (
-        np.concatenate([row_of_entry[kept], rows]),
-        np.concatenate([matrix.indices[kept], columns]),
-    )
-    return sparse.csr_array((values, entries), shape=matrix.shape)
-
-
-@contextmanager
-def _locked(file: io.FileIO, path: Path) -> Iterator[None]:
-    """Keep other processes away from a log."""
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield  # closing the file releases the lock
-    else:
-        from filelock import FileLock  # needed on Windows only
-
-        with FileLock(f"{path}.lock"):
-            yield
-
-
-def _is_half(line: bytes) -> bool:
-    """Tell whether a line is the beginning of one that a log writes."""
-    if line.endswith(b"\n") or line[: len(_LINE_START)] != _LINE_START[: len(line)]:
-        return False
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return True
-    return False
