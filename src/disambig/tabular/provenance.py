@@ -31,7 +31,8 @@ class Provenance:
     command: tuple[str, ...] = ()  # arguments of disambig that made the table
     has_seen_rows: bool = False  # whether the model was trained on the rows that it judges
     calibrated_on: str = ""  # what makes the confidences mean what they say
-    n_settled: int = 0  # rows that a person had settled
+    n_settled: int = 0  # rows whose label a person had decided on
+    n_answered: int = 0  # rows of which a person had said something else
     n_true_labels: int = 0  # that were known, and chosen
     misses: MissRate | None = None  # sets without the right label, as estimated
     about: Mapping[str, str] = field(default_factory=dict)  # method, parameters, features
@@ -48,6 +49,7 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
         has_seen_rows=details.folds is None,
         calibrated_on=_CALIBRATED_ON.get(details.calibrate or "", ""),
         n_settled=details.decisions,
+        n_answered=sum(_other_answers(details).values()),
         n_true_labels=details.true_labels,
         misses=details.misses,
         about={
@@ -77,10 +79,14 @@ def _accuracy(details: CleanDetails) -> str:
 
 def _answers_about(details: CleanDetails) -> dict[str, str]:
     """Return what else people decided; nothing where they only chose labels."""
-    others = {kind: count for kind, count in details.answers.items() if kind != LABEL}
+    others = _other_answers(details)
     if not others:
         return {}
     return {"other answers": ", ".join(f"{kind}: {count:,}" for kind, count in others.items())}
+
+
+def _other_answers(details: CleanDetails) -> dict[str, int]:
+    return {kind: count for kind, count in details.answers.items() if kind != LABEL}
 
 
 def _groups_about(details: CleanDetails) -> dict[str, str]:

@@ -162,6 +162,9 @@ def _all_rows(rows: CleanedTable) -> str:
     if made.n_settled:
         were = "was" if made.n_settled == 1 else "were"
         parts.append(f"{made.n_settled:,} {were} settled by hand")
+    if made.n_answered:
+        were = "was" if made.n_answered == 1 else "were"
+        parts.append(f"{made.n_answered:,} {were} answered without a label")
     if not parts:
         return ""
     return f"Of all {len(rows.candidates):,} rows, {join_with_and(parts)}: they are counted too."
@@ -169,16 +172,19 @@ def _all_rows(rows: CleanedTable) -> str:
 
 def where_doubt_is(rows: CleanedTable, doubt: Doubt) -> Iterator[Statement]:
     """Yield which labels may be taken for each other, and how many sets may miss the right one."""
+    statements = []
     if doubt.pairs and doubt.errors >= 0.5:
-        yield _doubtful_pairs(doubt)
-    if rows.miss_probability is not None:
-        missing = float(rows.miss_probability.sum())
-        if missing >= 0.5:
-            sets = f"{capitalized(about(missing, 'set'))} {is_or_are(missing)}"
-            yield Statement(
-                f"{sets} expected to miss the right label",
-                ": none of the candidates is right there.",
-            )
+        statements.append(_doubtful_pairs(doubt))
+    missing = 0.0 if rows.miss_probability is None else float(rows.miss_probability.sum())
+    if missing >= 0.5:
+        sets = f"{capitalized(about(missing, 'set'))} {is_or_are(missing)}"
+        rest = ": none of the candidates is right there."
+        if doubt.outside >= 0.5:
+            outside = rough_number(doubt.outside)
+            rest += f" That is {outside} of the {rough_number(doubt.errors)} expected errors."
+        statements.append(Statement(f"{sets} expected to miss the right label", rest))
+    # What has more of the errors comes first.
+    yield from reversed(statements) if doubt.outside > _MOST * doubt.errors else statements
 
 
 def _doubtful_pairs(doubt: Doubt) -> Statement:
@@ -193,7 +199,7 @@ def _doubtful_pairs(doubt: Doubt) -> Statement:
     least = max(0.5, _SPREAD * doubt.errors)
     if first.errors < least:
         gist = f"The doubt is spread over {doubt.n_pairs:,} pairs of labels."
-        return Statement(gist, f" The first is {_names(first)}{said}")
+        return Statement(gist, f" The largest is {_names(first)}{said}")
     others = [
         f"{_names(pair)} ({rough_number(pair.errors)}, in {row_count(pair.n_rows)})"
         for pair in doubt.pairs[1:_MOST_PAIRS]
@@ -211,11 +217,9 @@ def next_step(rows: CleanedTable, doubt: Doubt) -> Statement:
     """Return how many rows to look at, how long that takes, and how many errors are left then."""
     marked, left = doubt.n_marked, doubt.left
     if not marked:
-        advice = (
-            ""
-            if doubt.errors < 0.5
-            else " To mark the least sure rows, clean again with --errors-to-find 0.9."
-        )
+        made, advice = rows.provenance, ""
+        if doubt.errors >= 0.5 and not made.n_settled and not made.n_answered:
+            advice = " To mark the least sure rows, clean again with --errors-to-find 0.9."
         return Statement("Next: nothing.", f" No row is marked for a second look.{advice}")
     at_end = f"{about(doubt.left_at_end, 'error')} {is_or_are(doubt.left_at_end)}"
     rest = f" ({minutes(marked)}). If your decisions are right, {at_end} left then."

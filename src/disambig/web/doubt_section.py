@@ -56,7 +56,7 @@ def _pair_bars(doubt: Doubt) -> Markup:
         bars.append(NamedBar(name, rest, rough_number(rest), "together", has_bar=False))
     if doubt.outside >= 0.5:
         outside = rough_number(doubt.outside)
-        bars.append(NamedBar("none of the candidates", doubt.outside, outside, "in all rows"))
+        bars.append(NamedBar("none of the candidates", doubt.outside, outside, "", has_bar=False))
     return named_bars(
         "Doubt by pair of labels",
         bars,

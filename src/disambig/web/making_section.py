@@ -7,6 +7,7 @@ from datetime import datetime
 import numpy as np
 from markupsafe import Markup
 
+from disambig._core.messages import row_count
 from disambig.bench.charts import LineChart, Series
 from disambig.bench.line_styles import LineStyle
 from disambig.candidates.audit import CandidateAudit
@@ -132,9 +133,8 @@ def _confidences(rows: CleanedTable) -> Markup:
     chosen = rows.candidates.sizes > 1
     chosen[list(rows.unaided_confidences)] = False  # true labels that are known are no choices
     confidence = rows.confidence[chosen]
-    largest = int(rows.candidates.sizes.max())
-    # Of so many candidates one has at least that.
-    least = min(1 / largest, float(confidence.min(initial=1)))
+    # Of so many candidates one has at least that, unless the right label may be none of them.
+    least = min(1 / int(rows.candidates.sizes.max()), float(confidence.min(initial=1)))
     width = _NARROW_BIN if least >= 0.5 else _BIN
     n_bins = max(1, round((1 - np.floor(least / width + 1e-9) * width) / width))
     edges = [round(1 - width * place, 3) for place in range(n_bins, -1, -1)]
@@ -148,8 +148,7 @@ def _confidences(rows: CleanedTable) -> Markup:
         counts.tolist(),
         edges,
         x_title="confidence",
-        caption=f"{int(chosen.sum()):,} rows with several candidates and no known true label. The "
-        f"largest set has {largest}, one of which has a confidence of at least 1/{largest}.",
+        caption=f"{row_count(int(chosen.sum()))} with several candidates and no known true label.",
         threshold=threshold,
     )
 

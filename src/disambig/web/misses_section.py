@@ -82,7 +82,9 @@ def _worst_rows(rows: CleanedTable, probability: FloatArray, label: IntArray) ->
         title="The rows whose set is most likely to miss it",
         header=tuple(header),
         rows=tuple(zip(*columns, strict=True)),
-        notes=(f"{more}They can be settled below, where they can also be shown alone.",),
+        notes=(
+            f"{more}They can be settled in the list of rows, where they can also be shown alone.",
+        ),
     )
 
 

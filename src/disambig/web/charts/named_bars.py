@@ -19,7 +19,7 @@ class NamedBar(NamedTuple):
     name: str
     value: float
     text: str  # beside the name
-    note: str  # also in the tip and the table
+    note: str  # in the tip and the table; may be empty
     has_bar: bool = True  # what stands for many others would dwarf them
 
 
@@ -49,5 +49,6 @@ def _draw(title: str, bars: Sequence[NamedBar]) -> Markup:
             line = canvas.box(0, top + 19, scale(bar.value), top + 19 + _BAR)
             parts.append(element("rect", {"class": "bar"} | line))
         whole = canvas.box(0, top, canvas.PANEL_WIDTH, top + _ROW)
-        parts.append(canvas.mark(f"{bar.name}\n{bar.text}, {bar.note}", whole))
+        said = f"{bar.text}, {bar.note}" if bar.note else bar.text
+        parts.append(canvas.mark(f"{bar.name}\n{said}", whole))
     return canvas.drawing(title, canvas.PANEL_WIDTH, _ROW * len(bars), *parts)
