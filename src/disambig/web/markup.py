@@ -56,15 +56,6 @@ def note(remark: str) -> Markup:
     return element("p", {"class": "note"}, remark)
 
 
-def fact_list(facts: Iterable[tuple[str, str]]) -> Markup:
-    """Return numbers that matter, side by side, each with what it is."""
-    items = (
-        element("li", None, element("strong", None, figure), element("span", None, what))
-        for figure, what in facts
-    )
-    return element("ul", {"class": "facts"}, *items)
-
-
 def table_html(table: Table, *, name: str) -> Markup:
     """Return the table with its title as a heading and its notes as a list.
 

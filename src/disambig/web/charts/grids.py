@@ -25,11 +25,9 @@ def bar_chart(
     x_title: str,
     y_title: str,
     caption: str = "",
-    tips: Sequence[str] | None = None,
 ) -> Markup:
     """Return a bar for every label; those for which there is no room are in the tips only."""
     rows = [(label, f"{count:,}") for label, count in zip(labels, counts, strict=True)]
-    tips = tips or [f"{label}: {text}" for label, text in rows]
     top = max(counts) or 1
     ticks = canvas.nice_ticks(0, top, whole=True)
     plot = canvas.Plot(canvas.left_room(ticks), canvas.PANEL_WIDTH - 4, _ABOVE, _HEIGHT - _BELOW)
@@ -37,13 +35,13 @@ def bar_chart(
     step = (plot.right - plot.left) / len(labels)
     places = [plot.left + (i + 0.5) * step for i in range(len(labels))]
     bars = []
-    for place, count, tip in zip(places, counts, tips, strict=True):
+    for place, count, (label, text) in zip(places, counts, rows, strict=True):
         half = step * _FILLED / 2
         bar = canvas.box(place - half, scale(count), place + half, plot.bottom)
         bars.append(element("rect", {"class": "bar"} | bar))
         # The tip belongs to the whole column, because small bars are hard to hit.
         column = canvas.box(place - step / 2, plot.top, place + step / 2, plot.bottom)
-        bars.append(canvas.mark(tip, column))
+        bars.append(canvas.mark(f"{label}: {text}", column))
     names = [canvas.shortened(label, max(step - 6, _LEAST_ROOM)) for label in labels]
     drawn = canvas.drawing(
         title,
