@@ -167,8 +167,15 @@ def about(expected: float, noun: str) -> str:
     """Return an expected count for a sentence: ``fewer than 1 error``, ``about 31 errors``."""
     if expected <= 0:
         return f"no {noun}s"
+    return f"{about_number(expected)} {noun}{'' if _whole(expected) <= 1 else 's'}"
+
+
+def about_number(expected: float) -> str:
+    """Return an expected count where it is clear what is counted: ``none``, ``about 31``."""
+    if expected <= 0:
+        return "none"
     whole = _whole(expected)
-    return f"about {plural(whole, noun)}" if whole else f"fewer than 1 {noun}"
+    return f"about {whole:,}" if whole else "fewer than 1"
 
 
 def is_or_are(expected: float) -> str:

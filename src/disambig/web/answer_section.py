@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from disambig._core.messages import (
     about,
+    about_number,
     capitalized,
     is_or_are,
     join_with_and,
@@ -76,8 +77,8 @@ def right_labels(rows: CleanedTable, doubt: Doubt) -> Statement:
             " No row has several candidates, so there was nothing to choose.",
             "answer",
         )
-    expected = about(errors, "label").rpartition(" ")[0] if errors > 0 else "none"
-    wrong = f"{capitalized(expected)} {is_or_are(errors)} expected to be wrong"
+    are = is_or_are(errors) if errors > 0 else "is"
+    wrong = f"{capitalized(about_number(errors))} {are} expected to be wrong"
     if n_rows == 1:
         gist = f"The label is right with a probability of {percent(1 - errors)}."
         return Statement(gist, f" {_source(rows)}", "answer")
@@ -165,7 +166,7 @@ def _all_rows(rows: CleanedTable) -> str:
     if made.n_answered:
         were = "was" if made.n_answered == 1 else "were"
         parts.append(f"{made.n_answered:,} {were} answered without a label")
-    if not parts:
+    if not parts or len(rows.candidates) == 1:
         return ""
     return f"Of all {len(rows.candidates):,} rows, {join_with_and(parts)}: they are counted too."
 
@@ -192,8 +193,7 @@ def _doubtful_pairs(doubt: Doubt) -> Statement:
     if doubt.n_pairs == 1 or doubt.errors < 1.5:
         only = "The doubt is" if doubt.n_pairs == 1 else "Most often in doubt is"
         return Statement(f"{only} {_names(first)}", f", in {row_count(first.n_rows)}.")
-    errors = about(first.errors, "error").rpartition(" ")[0]
-    said = f": {errors} of {whole}, in {row_count(first.n_rows)}."
+    said = f": {about_number(first.errors)} of {whole}, in {row_count(first.n_rows)}."
     if first.errors >= _MOST * doubt.errors:
         return Statement(f"Most of the doubt is {_names(first)}", said)
     least = max(0.5, _SPREAD * doubt.errors)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from disambig._core.messages import about, plural, rough_number
+from disambig._core.messages import about, about_number, plural, rough_number
 from disambig._core.typing import FloatArray
 from disambig.bench.line_styles import LineStyle
 from disambig.web.charts import canvas, marks
@@ -105,7 +105,7 @@ def _names(
     above = math.inf
     # From the right, where the curve is low, each name higher than the one before.
     for n_rows, name in reversed(stops):
-        said = f"{name}: {about(float(left[n_rows]), 'error').rpartition(' ')[0]} left"
+        said = f"{name}: {about_number(float(left[n_rows]))} left"
         x, width = across(n_rows), canvas.estimated_width(said)
         start = max(plot.left + 4, min(x + 4, plot.right - width))
         # The curve falls, so that it is highest where the name begins.
