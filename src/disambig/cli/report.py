@@ -113,12 +113,13 @@ def _cleaned_file(command: Sequence[str]) -> str:
     from disambig.cli.clean import clean
 
     reader = typer.Typer()
-    reader.command()(clean)
     # Options of another version are no reason to be without a page.
+    reader.command(context_settings={"ignore_unknown_options": True})(clean)
     context = typer.main.get_command(reader).make_context(
         "clean", list(command[1:]), resilient_parsing=True
     )
-    return str(context.params.get("file") or "")
+    file = str(context.params.get("file") or "")
+    return "" if file.startswith("--") else file
 
 
 def _study_page(source: Path, store: Path, max_jobs: int | None) -> str:
