@@ -200,27 +200,33 @@ def test_words_are_not_broken_where_there_is_room_for_them(visit, tmp_path):
     page = visit((tmp_path / "page.html").as_uri())
     for size in (WIDE, NARROW):
         page.set_viewport_size(size)
-        broken = page.evaluate(
+        whole, broken = page.evaluate(
             """(words) => {
+              let whole = 0;
               const found = [];
               const walker = document.createTreeWalker(
-                document.querySelector("#answer"), NodeFilter.SHOW_TEXT);
+                document.querySelector("main"), NodeFilter.SHOW_TEXT);
               while (walker.nextNode()) {
                 const { data } = walker.currentNode;
                 for (const word of words) {
                   const start = data.indexOf(word);
-                  if (start < 0) continue;
+                  const parent = walker.currentNode.parentElement;
+                  // Text in charts never wraps, and the list of rows has pages of its own.
+                  if (start < 0 || !parent.checkVisibility()) continue;
+                  if (parent.closest("svg, #settle, script, option")) continue;
                   const range = document.createRange();
                   range.setStart(walker.currentNode, start);
                   range.setEnd(walker.currentNode, start + word.length);
-                  found.push([word, range.getClientRects().length]);
+                  if (range.getClientRects().length > 1) found.push(data);
+                  else whole += 1;
                 }
               }
-              return found;
+              return [whole, found];
             }""",
             [label, "correspondence"],
         )
-        assert broken == [[label, 1], ["correspondence", 1]]
+        assert broken == []
+        assert whole >= 4  # in the answer and in the table of labels
 
 
 def test_a_table_that_scrolls_shows_it(visit, tmp_path):

@@ -15,6 +15,8 @@ from disambig.web.shell import Section
 
 _MOST_BARS = 6
 _MOST_CLASSES = 25
+# Of more rows the first ones would be drawn at the axis.
+_MOST_APART = 100
 # So many cells fit beside two other charts.
 _MOST_BESIDE = 10
 
@@ -35,7 +37,8 @@ def doubt_section(rows: CleanedTable, doubt: Doubt) -> list[Section]:
 
 def _stops(doubt: Doubt) -> list[Stop]:
     """Return where a review may stop: after a first sitting, and after the rows that are marked."""
-    first = [Stop(FIRST_ROWS, f"{FIRST_ROWS} rows")] if doubt.n_marked > FIRST_ROWS else []
+    is_apart = FIRST_ROWS < doubt.n_marked <= _MOST_APART * FIRST_ROWS
+    first = [Stop(FIRST_ROWS, f"{FIRST_ROWS} rows")] if is_apart else []
     marked = Stop(doubt.n_marked, f"second look, {row_count(doubt.n_marked)}")
     return [*first, marked] if doubt.n_marked else first
 

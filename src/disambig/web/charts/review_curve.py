@@ -111,7 +111,7 @@ def _names(
         # The curve falls, so that it is highest where the name begins.
         begin = (start - across.start) / (across.end - across.start) * across.high
         curve = height(float(left[max(0, math.floor(begin))]))
-        y = max(plot.top + 10, min(curve - 8, above - _LINE))
+        y = max(plot.top - 2, min(curve - 8, above - _LINE))
         ends: dict[str, object] = {"x1": x, "x2": x, "y1": y + 4, "y2": plot.bottom}
         parts.append(element("line", {"class": "axis", "stroke-dasharray": "3 3"} | ends))
         parts.append(canvas.text(said, start, y))
