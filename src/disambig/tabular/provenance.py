@@ -26,7 +26,6 @@ class Provenance:
     """Where labels come from, in words for people; empty as far as it is not known."""
 
     judged_by: str = ""  # whose confidences these are
-    accuracy: str = ""  # how many labels are right where the truth is known
     made_at: str = ""  # date and time, in UTC
     command: tuple[str, ...] = ()  # arguments of disambig that made the table
     has_seen_rows: bool = False  # whether the model was trained on the rows that it judges
@@ -43,7 +42,6 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
     out_of_fold = f"{details.folds} models, each on rows that it had not seen"
     return Provenance(
         judged_by=_IN_SAMPLE if details.folds is None else out_of_fold,
-        accuracy=_accuracy(details),
         made_at=details.made_at or "",
         command=tuple(details.command),
         has_seen_rows=details.folds is None,
@@ -62,6 +60,7 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
             **_answers_about(details),
             "true labels known and chosen": f"{details.true_labels:,}"
             + (", learned from too" if details.use_truth else ""),
+            **_accuracy_about(details),
             **_groups_about(details),
             **_calibration_about(details),
             **_features_about(details.features),
@@ -70,11 +69,11 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
     )
 
 
-def _accuracy(details: CleanDetails) -> str:
+def _accuracy_about(details: CleanDetails) -> dict[str, str]:
+    """Return how the model does where the truth is known; nothing where it is not."""
     if details.accuracy is None:
-        return ""
-    chosen = " That counts what the model chose; these rows now have their true label."
-    return f"{details.accuracy}{chosen if details.true_labels else ''}"
+        return {}
+    return {"choices of the model": f"{details.accuracy} Rows with one candidate are among them."}
 
 
 def _answers_about(details: CleanDetails) -> dict[str, str]:

@@ -17,7 +17,7 @@ _MOST_BARS = 6
 _MOST_CLASSES = 25
 # Of more rows the first ones would be drawn at the axis.
 _MOST_APART = 100
-# So many cells fit beside two other charts.
+# A map of so many labels fits below the bars.
 _MOST_BESIDE = 10
 
 
@@ -25,13 +25,15 @@ def doubt_section(rows: CleanedTable, doubt: Doubt) -> list[Section]:
     """Return the section, or nothing where no error is expected."""
     if doubt.errors < 0.05:
         return []
-    charts = [review_curve(doubt.left, _stops(doubt))]
+    curve = review_curve(doubt.left, _stops(doubt))
+    beside: list[Markup] = []
     below: list[Markup] = []
     if doubt.pairs:
-        charts.append(_pair_bars(doubt))
         names, cells = _label_map(rows, doubt)
-        (charts if len(names) <= _MOST_BESIDE else below).append(cells)
-    body = fragment(element("div", {"class": "charts"}, *charts), *below)
+        beside.append(_pair_bars(doubt))
+        (beside if len(names) <= _MOST_BESIDE else below).append(cells)
+    charts = element("div", {"class": "charts"}, curve, element("div", None, *beside))
+    body = fragment(charts, *below)
     return [Section("doubt", "Where errors are expected", body)]
 
 
