@@ -12,7 +12,7 @@ from disambig.tabular.doubt import find_doubt
 from disambig.tabular.evidence import gather_evidence
 from disambig.tabular.provenance import Provenance
 from disambig.web.answer_section import answer_section, minutes, next_step, right_labels
-from disambig.web.table_report import table_answer
+from disambig.web.table_report import table_answer, table_page
 from web.hand_made_rows import five_rows, made_rows
 from web.page_parts import HOSTILE, Elements, as_tree, assert_safe
 
@@ -173,6 +173,28 @@ def test_the_sentence_on_checked_rows_is_right_for_few_and_for_all():
     said = paragraphs(rows, evidence_of(rows, one))[1]
     assert said.endswith("The true label of one of them is known: the choice is right.")
     assert "No true label of them is known, so this has not been checked" in paragraphs(rows)[1]
+
+
+def test_labels_that_confidences_were_calibrated_on_prove_nothing_of_them():
+    rows = made_rows(doubtful(0.9, 10), provenance=Provenance(calibrated_on="known true labels"))
+    evidence = evidence_of(rows, np.array(["cat"] * 5 + [None] * 5, dtype=object))
+    proof = "and there are 0: no proof, because they were calibrated on these labels."
+    assert paragraphs(rows, evidence)[1].endswith(proof)
+    remark = "calibrated on these labels, so that they agree is no proof."
+    assert remark in table_page(replace(rows, evidence=evidence), title="x")
+    elsewhere = replace(rows, evidence=evidence, provenance=CALIBRATED)
+    assert "no proof" not in table_page(elsewhere, title="x")
+
+
+def test_single_labels_that_may_be_wrong_are_counted():
+    rows = made_rows(
+        [{"cat": 0.6}] * 10, miss_probability=np.full(10, 0.4), label_if_missed=np.full(10, -1)
+    )
+    said = paragraphs(rows)
+    assert said[0].startswith("About 60 % of the 10 labels are right. About 4 are expected")
+    assert said[1].endswith("That is 4 of the 4 expected errors.")
+    assert said[2].startswith("Next: look at 10 rows (less than a minute at 5 seconds each).")
+    assert table_page(rows, title="x").count("<figure") == 3  # the curve, sizes, occurring together
 
 
 def test_a_guess_by_weights_is_called_so():

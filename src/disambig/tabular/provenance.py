@@ -14,10 +14,11 @@ if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model
     from disambig.tabular.table_model import TableModel
 
 _IN_SAMPLE = "a model that was trained on the same rows, which is overconfident"
+TRUE_LABELS = "known true labels"
 _CALIBRATED_ON = {
     "sets": "candidate sets of held-out rows",
     "beliefs": "weights of held-out rows",
-    "truth": "known true labels",
+    "truth": TRUE_LABELS,
 }
 
 

@@ -20,6 +20,7 @@ from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import SECONDS_PER_ANSWER
 from disambig.tabular.doubt import Doubt, DoubtfulPair
 from disambig.tabular.evidence import Evidence
+from disambig.tabular.provenance import TRUE_LABELS
 from disambig.web.markup import element, fragment
 from disambig.web.shell import Section
 
@@ -107,7 +108,8 @@ def _source(rows: CleanedTable) -> str:
 def _how_it_is_known(rows: CleanedTable, evidence: Evidence | None) -> Iterator[Statement]:
     """Yield what is known of the rows with several candidates, and which other labels count."""
     if evidence is not None:
-        yield Statement("", f"{_ambiguous(evidence)} {_checked(evidence)}")
+        proves = rows.provenance.calibrated_on != TRUE_LABELS
+        yield Statement("", f"{_ambiguous(evidence)} {_checked(evidence, proves=proves)}")
         if evidence.warning:
             yield Statement("", evidence.warning, "warn")
     if (others := _all_rows(rows)) and evidence is not None:
@@ -133,8 +135,11 @@ def _ambiguous(evidence: Evidence) -> str:
     )
 
 
-def _checked(evidence: Evidence) -> str:
-    """Return what the true labels of these rows say of the model's choices."""
+def _checked(evidence: Evidence, *, proves: bool) -> str:
+    """Return what the true labels of these rows say of the model's choices.
+
+    They prove nothing of confidences that were calibrated on them.
+    """
     known, found = evidence.checked, evidence.reliability
     if known is None or found is None:
         none = "Its true label is not" if evidence.rows == 1 else "No true label of them is"
@@ -148,7 +153,8 @@ def _checked(evidence: Evidence) -> str:
     return (
         f"The true label of {which} is known: there {percent(known.share)} of the choices are "
         f"right (95 % interval: {100 * known.low:.0f} to {100 * known.high:.0f} %). In these rows "
-        f"the confidences expected {expected}, and there {errors}."
+        f"the confidences expected {expected}, and there {errors}"
+        f"{'.' if proves else ': no proof, because they were calibrated on these labels.'}"
     )
 
 

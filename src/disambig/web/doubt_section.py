@@ -32,7 +32,8 @@ def doubt_section(rows: CleanedTable, doubt: Doubt) -> list[Section]:
         names, cells = _label_map(rows, doubt)
         beside.append(_pair_bars(doubt))
         (beside if len(names) <= _MOST_BESIDE else below).append(cells)
-    charts = element("div", {"class": "charts"}, curve, element("div", None, *beside))
+    others = element("div", None, *beside) if beside else ""
+    charts = element("div", {"class": "charts"}, curve, others)
     body = fragment(charts, *below)
     return [Section("doubt", "Where errors are expected", body)]
 

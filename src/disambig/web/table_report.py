@@ -12,13 +12,14 @@ from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.doubt import find_doubt
 from disambig.tabular.evidence import Evidence, gather_evidence
+from disambig.tabular.provenance import TRUE_LABELS
 from disambig.web.answer_section import Statement, answer_section, next_step, right_labels
 from disambig.web.charts.reliability import reliability_diagram
 from disambig.web.doubt_section import doubt_section
 from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
 from disambig.web.groups_section import groups_section
 from disambig.web.making_section import making_section
-from disambig.web.markup import table_html
+from disambig.web.markup import element, fragment, table_html
 from disambig.web.misses_section import misses_section
 from disambig.web.shell import Section, render_page
 
@@ -69,7 +70,7 @@ def table_page(
         *doubt_section(rows, doubt),
         Section("classes", "Label by label", table_html(_classes(rows, audit), name="labels")),
         settle_section(),
-        *_reliability(evidence),
+        *_reliability(rows, evidence),
         *misses_section(rows),
         *groups_section(rows),
         making_section(rows, audit, source=source, command=command),
@@ -106,10 +107,14 @@ def _lead(rows: CleanedTable) -> str:
     )
 
 
-def _reliability(evidence: Evidence | None) -> Iterator[Section]:
-    if evidence is not None and evidence.reliability is not None:
-        diagram = reliability_diagram(evidence.reliability)
-        yield Section("reliability", "Are the confidences right?", diagram)
+def _reliability(rows: CleanedTable, evidence: Evidence | None) -> Iterator[Section]:
+    if evidence is None or evidence.reliability is None:
+        return
+    body = reliability_diagram(evidence.reliability)
+    if rows.provenance.calibrated_on == TRUE_LABELS:
+        remark = "The confidences were calibrated on these labels, so that they agree is no proof."
+        body = fragment(element("p", None, remark), body)
+    yield Section("reliability", "Are the confidences right?", body)
 
 
 def _classes(rows: CleanedTable, audit: CandidateAudit) -> Table:
