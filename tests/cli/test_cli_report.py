@@ -1,6 +1,7 @@
 """disambig report: a page of a cleaned table, or of a model, in one file."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -117,6 +118,7 @@ def test_a_model_becomes_one_page(made, page):
     assert "covering rate" in read.text
     assert "Model model" in read.text
     assert "overconfident: expect more errors" in read.text
+    assert re.search(r"Models that had not seen the row were right for \d+ % \(.* of 10", read.text)
     assert "overconfident: expect more errors" in run.err
 
 

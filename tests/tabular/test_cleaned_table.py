@@ -223,7 +223,7 @@ def test_what_is_known_of_a_cleaning_is_told():
         ("beliefs", "weights of held-out rows"),
         ("truth", "known true labels"),
         ("none", ""),
-        (None, ""),
+        (None, None),
     ],
 )
 def test_what_confidences_were_calibrated_on_is_told(calibrate, on):

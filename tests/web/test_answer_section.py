@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from disambig import CandidateLabels
+from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.doubt import find_doubt
 from disambig.tabular.evidence import gather_evidence
 from disambig.tabular.provenance import Provenance
@@ -53,7 +54,7 @@ def test_everything_is_said_of_a_table_with_doubt():
         # (80 * .75 + 100 * .9) / 180 = .83; Wilson's interval of 30 in 40 is .60 to .86.
         "In the 180 rows with several candidates, the model expects 83 % of its choices to be "
         "right; a blind guess would be right in 50 %. The true label of 40 of them is known: "
-        "there 75 % of the choices are right (95 % interval: 60 to 86 %). In these rows the "
+        "there the choices are right in 75 % (95 % interval: 60 to 86 %). In these rows the "
         "confidences expected about 10 errors, and there are 10.",
         "Of all 200 rows, 20 have a single candidate, in 40 the true label is known and 15 were "
         "settled by hand: they are counted too.",
@@ -99,6 +100,7 @@ def test_numbers_are_those_of_a_loop_over_rows():
     [
         (CALIBRATED, "calibrated on candidate sets of held-out rows"),
         (Provenance(), "the model's own estimate, from confidences that are not known to be"),
+        (Provenance(calibrated_on=""), "own estimate, from confidences that were not calibrated."),
         (
             replace(CALIBRATED, has_seen_rows=True),
             "was trained on these rows, so it is overconfident: expect more errors",
@@ -167,12 +169,23 @@ def test_the_sentence_on_checked_rows_is_right_for_few_and_for_all():
     rows = made_rows(doubtful(0.9, 10))
     known = np.array(["cat"] * 10, dtype=object)
     said = paragraphs(rows, evidence_of(rows, known))[1]
-    assert "The true label of all of them is known: there 100 % of the choices" in said
+    assert "The true label of all of them is known: there the choices are right in 100 % (" in said
     assert said.endswith("the confidences expected about 1 error, and there are 0.")
     one = np.array(["cat", *[None] * 9], dtype=object)
     said = paragraphs(rows, evidence_of(rows, one))[1]
     assert said.endswith("The true label of one of them is known: the choice is right.")
     assert "No true label of them is known, so this has not been checked" in paragraphs(rows)[1]
+
+
+def test_a_model_is_judged_by_rows_that_were_held_out():
+    held_out = Accuracy(share=0.81, low=0.7, high=0.88, n_rows=120)
+    rows = made_rows(
+        doubtful(0.9, 10), provenance=Provenance(has_seen_rows=True, held_out=held_out)
+    )
+    assert paragraphs(rows)[1].endswith(
+        "Models that had not seen the row were right for 81 % (95 % interval: 70 to 88 %) of 120 "
+        "rows whose true label is known."
+    )
 
 
 def test_labels_that_confidences_were_calibrated_on_prove_nothing_of_them():

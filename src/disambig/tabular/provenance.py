@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from disambig._core.messages import percent
+from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.clean_details import CleanDetails
 from disambig.tabular.estimate import MissRate
 from disambig.tabular.labels.decisions import LABEL
@@ -30,7 +31,8 @@ class Provenance:
     made_at: str = ""  # date and time, in UTC
     command: tuple[str, ...] = ()  # arguments of disambig that made the table
     has_seen_rows: bool = False  # whether the model was trained on the rows that it judges
-    calibrated_on: str = ""  # what makes the confidences mean what they say
+    calibrated_on: str | None = None  # what the confidences were; empty where they were not
+    held_out: Accuracy | None = None  # of predictions for rows that models had not seen
     n_settled: int = 0  # rows whose label a person had decided on
     n_answered: int = 0  # rows of which a person had said something else
     n_true_labels: int = 0  # that were known, and chosen
@@ -46,7 +48,7 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
         made_at=details.made_at or "",
         command=tuple(details.command),
         has_seen_rows=details.folds is None,
-        calibrated_on=_CALIBRATED_ON.get(details.calibrate or "", ""),
+        calibrated_on=details.calibrate and _CALIBRATED_ON.get(details.calibrate, ""),
         n_settled=details.decisions,
         n_answered=sum(_other_answers(details).values()),
         n_true_labels=details.true_labels,
@@ -133,4 +135,9 @@ def model_provenance(model: "TableModel") -> Provenance:
         if estimate.never_predicted is not None:
             about["rare labels"] = f"{estimate.never_predicted} Held-out rows."
     about |= _features_about(model.plan.by_kind())
-    return Provenance(judged_by=_IN_SAMPLE, has_seen_rows=True, about=about)
+    return Provenance(
+        judged_by=_IN_SAMPLE,
+        has_seen_rows=True,
+        held_out=None if estimate is None else estimate.accuracy,
+        about=about,
+    )

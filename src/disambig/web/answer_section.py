@@ -16,11 +16,12 @@ from disambig._core.messages import (
     rough_number,
     row_count,
 )
+from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import SECONDS_PER_ANSWER
 from disambig.tabular.doubt import Doubt, DoubtfulPair
 from disambig.tabular.evidence import Evidence
-from disambig.tabular.provenance import TRUE_LABELS
+from disambig.tabular.provenance import TRUE_LABELS, Provenance
 from disambig.web.markup import element, fragment
 from disambig.web.shell import Section
 
@@ -102,14 +103,14 @@ def _source(rows: CleanedTable) -> str:
         )
     if made.calibrated_on:
         return f"That is an estimate from confidences calibrated on {made.calibrated_on}."
-    return "That is the model's own estimate, from confidences that are not known to be calibrated."
+    calibrated = "are not known to be" if made.calibrated_on is None else "were not"
+    return f"That is the model's own estimate, from confidences that {calibrated} calibrated."
 
 
 def _how_it_is_known(rows: CleanedTable, evidence: Evidence | None) -> Iterator[Statement]:
     """Yield what is known of the rows with several candidates, and which other labels count."""
     if evidence is not None:
-        proves = rows.provenance.calibrated_on != TRUE_LABELS
-        yield Statement("", f"{_ambiguous(evidence)} {_checked(evidence, proves=proves)}")
+        yield Statement("", f"{_ambiguous(evidence)} {_checked(evidence, rows.provenance)}")
         if evidence.warning:
             yield Statement("", evidence.warning, "warn")
     if (others := _all_rows(rows)) and evidence is not None:
@@ -135,12 +136,18 @@ def _ambiguous(evidence: Evidence) -> str:
     )
 
 
-def _checked(evidence: Evidence, *, proves: bool) -> str:
+def _checked(evidence: Evidence, made: Provenance) -> str:
     """Return what the true labels of these rows say of the model's choices.
 
     They prove nothing of confidences that were calibrated on them.
     """
     known, found = evidence.checked, evidence.reliability
+    if made.held_out is not None:
+        return (
+            "Models that had not seen the row were right for "
+            f"{_of_known(made.held_out)} of {row_count(made.held_out.n_rows)} whose true label is "
+            "known."
+        )
     if known is None or found is None:
         none = "Its true label is not" if evidence.rows == 1 else "No true label of them is"
         return f"{none} known, so this has not been checked (--truth names the column of some)."
@@ -149,13 +156,19 @@ def _checked(evidence: Evidence, *, proves: bool) -> str:
     if known.n_rows == 1:
         label = "Its true label" if evidence.rows == 1 else "The true label of one of them"
         return f"{label} is known: the choice is {'wrong' if found.errors else 'right'}."
+    is_proof = made.calibrated_on != TRUE_LABELS
+    proof = "" if is_proof else ": no proof, because they were calibrated on these labels"
     which = "all of them" if known.n_rows == evidence.rows else f"{known.n_rows:,} of them"
     return (
-        f"The true label of {which} is known: there {percent(known.share)} of the choices are "
-        f"right (95 % interval: {100 * known.low:.0f} to {100 * known.high:.0f} %). In these rows "
-        f"the confidences expected {expected}, and there {errors}"
-        f"{'.' if proves else ': no proof, because they were calibrated on these labels.'}"
+        f"The true label of {which} is known: there the choices are right in "
+        f"{_of_known(known)}. In these rows the confidences expected {expected}, and there "
+        f"{errors}{proof}."
     )
+
+
+def _of_known(known: Accuracy) -> str:
+    interval = f"{100 * known.low:.0f} to {100 * known.high:.0f} %"
+    return f"{percent(known.share)} (95 % interval: {interval})"
 
 
 def _all_rows(rows: CleanedTable) -> str:
