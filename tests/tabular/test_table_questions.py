@@ -73,7 +73,8 @@ def test_minutes_end_the_list(clouds):
     assert 5 <= len(plan.questions) <= 7
     assert plan.seconds <= 30
     assert asked(plan) == asked(questions_of(clouds, budget=50))[: len(plan.questions)]
-    assert questions_of(clouds, budget=50, minutes=0).questions == ()
+    with pytest.raises(ParameterError, match="The first takes about 5 seconds, and there are 3"):
+        questions_of(clouds, minutes=0.05)
 
 
 def test_rows_that_were_decided_since_are_not_asked_about_again():
@@ -154,7 +155,7 @@ def test_sentences():
     assert plan.share_ahead == pytest.approx(3 / 16.1)
     told = replace(plan, changed=12, foreseen=9.3).sentences()
     assert told[1] == (
-        "So far 12 labels changed where about 9 should have, going by the confidences."
+        "So far 12 labels changed; about 9 changes are what the confidences foretold."
     )
     last = replace(
         plan,
@@ -163,7 +164,7 @@ def test_sentences():
         ahead=foresee_changes(ahead.low * np.empty(0)),
     )
     assert last.sentences()[0].startswith("1 question, about 5 seconds: ")
-    assert last.sentences()[-1] == "After these, no row is in doubt."
+    assert last.sentences()[-1] == "After these, no row that can be asked about is in doubt."
     nothing = replace(plan, questions=())
     assert nothing.sentences() == ["There is nothing left to ask: no row is in doubt."]
     assert plan.to_json()["next"]["answers"] == 100

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import percent, plural
+from disambig._core.messages import about, about_number, is_or_are, percent, plural, rough_number
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
@@ -92,27 +92,27 @@ class QuestionPlan:
         """Return what the questions win, in words."""
         if not self.questions:
             return ["There is nothing left to ask: no row is in doubt."]
-        removed = self.by_answers + self.nearby
+        removed = about_number(self.by_answers + self.nearby)
         said = [
-            f"{plural(len(self.questions), 'question')}, {_duration(self.seconds)}: about "
-            f"{_about(removed)} of {_about(self.expected_errors)} expected errors would go "
-            f"({_about(self.by_answers)} by the answers themselves, {_about(self.nearby)} in rows "
-            "like them)."
+            f"{plural(len(self.questions), 'question')}, {_duration(self.seconds)}: {removed} of "
+            f"{rough_number(self.expected_errors)} expected errors would go "
+            f"({rough_number(self.by_answers)} by the answers themselves, "
+            f"{rough_number(self.nearby)} in rows like them)."
         ]
         if self.foreseen:
             said.append(
-                f"So far {plural(self.changed, 'label')} changed where about "
-                f"{_about(self.foreseen)} should have, going by the confidences."
+                f"So far {plural(self.changed, 'label')} changed; {about(self.foreseen, 'change')} "
+                f"{is_or_are(self.foreseen)} what the confidences foretold."
             )
         if not self.ahead.n_answers:
-            said.append("After these, no row is in doubt.")
+            said.append("After these, no row that can be asked about is in doubt.")
             return said
         low, high = self.ahead.low, self.ahead.high
         span = "" if low == high else f" ({low:,} to {high:,})"
         said.append(
-            f"The next {plural(self.ahead.n_answers, 'answer')} would change about "
-            f"{_about(self.ahead.changes)} {'label' if _is_one(self.ahead.changes) else 'labels'}"
-            f"{span}: {percent(self.share_ahead)} of the errors that are left."
+            f"The next {plural(self.ahead.n_answers, 'answer')} would change "
+            f"{about(self.ahead.changes, 'label')}{span}: {percent(self.share_ahead)} of the "
+            "errors that are left."
         )
         return said
 
@@ -209,6 +209,11 @@ def questions_of(
         np.cumsum(seconds) <= 60 * minutes + 1e-9
     )  # fmt: skip
     asked = min(budget, int(fits.sum()))
+    if len(plan.rows) and not asked:
+        raise ParameterError(
+            f"'minutes' must leave time for an answer. The first takes about {seconds[0]:.0f} "
+            f"seconds, and there are {60 * (minutes or 0):.0f}. Give more."
+        )
     removes = plan.by_answers + plan.nearby
     classes = candidates.classes.tolist()
     questions = tuple(
@@ -322,14 +327,6 @@ def _changes(cleaned: CleanedTable, decided: Mapping[int, Decision]) -> tuple[in
             continue
         foreseen += float(doubt[row])
     return changed, foreseen
-
-
-def _about(number: float) -> str:
-    return "under 1" if 0 < number < 1 else f"{number:,.0f}"
-
-
-def _is_one(number: float) -> bool:
-    return round(number) == 1 or 0 < number < 1
 
 
 def _duration(seconds: float) -> str:
