@@ -46,7 +46,7 @@ def test_the_report(visit, vehicles, pictures):
     accepted("report", vehicles, "--out", page)
     opened = visit(page.as_uri())
     opened.set_viewport_size({"width": 1100, "height": 900})
-    end = opened.locator("#confidence").bounding_box()["y"]
+    end = opened.locator("#classes").bounding_box()["y"]
     shown = {"x": 0, "y": 0, "width": 1100, "height": end}
     opened.screenshot(path=pictures / "report.png", full_page=True, clip=shown)
     assert has_content(pictures / "report.png")
