@@ -69,6 +69,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/ncpd_plus_cost.py
 	$(BIN)/python benchmarks/busy_machine.py
 	$(BIN)/python benchmarks/own_file_cleaning.py
+	$(BIN)/python benchmarks/ask.py
 	$(BIN)/python benchmarks/draw_what_you_get.py
 	$(BIN)/python benchmarks/own_file_at_scale.py
 	$(BIN)/python benchmarks/image_columns.py

@@ -48,6 +48,7 @@ GROUPS = {
     ),
     "your own file": (
         "own_file_cleaning",
+        "ask",
         "table_features",
         "image_columns",
         "own_file_at_scale",

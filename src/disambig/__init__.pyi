@@ -36,6 +36,7 @@ from .methods import NetworkClassifier as NetworkClassifier
 from .methods import all_methods as all_methods
 from .methods import find_misses as find_misses
 from .methods import get_method as get_method
+from .methods import query as query
 from .methods import weigh_annotators as weigh_annotators
 from .tabular import LabelColumns as LabelColumns
 from .tabular import audit_table as audit_table

@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 from disambig._core.messages import (
+    about,
     bare_name,
     closest_name,
     describe_table_rows,
+    is_or_are,
     join_names,
     option,
     percent,
     printable,
     quote_value,
     quoted_list,
+    rough_number,
     row_count,
     row_list,
 )
@@ -123,3 +126,28 @@ def test_names_are_joined_for_a_sentence():
     )
     assert join_names(["x" * 100]) == "x" * 57 + "..."
     assert join_names(["x" * 100], longest=None) == "x" * 100
+
+
+@pytest.mark.parametrize(
+    ("expected", "in_a_table", "in_a_sentence"),
+    [
+        (0, "0", "no errors are"),
+        (0.001, "< 0.1", "fewer than 1 error is"),
+        (0.3, "0.3", "fewer than 1 error is"),
+        (0.49, "0.5", "fewer than 1 error is"),
+        (0.9, "0.9", "about 1 error is"),
+        (0.96, "1", "about 1 error is"),
+        (1.49, "1", "about 1 error is"),
+        (1.5, "2", "about 2 errors are"),
+        (31.3, "31", "about 31 errors are"),
+        (460.4, "460", "about 460 errors are"),
+        (999.6, "1,000", "about 1,000 errors are"),
+        (4604.5, "4,600", "about 4,600 errors are"),
+        (12_345.6, "12,300", "about 12,300 errors are"),
+    ],
+)
+def test_expected_counts_have_no_digits_that_nobody_could_vouch_for(
+    expected, in_a_table, in_a_sentence
+):
+    assert rough_number(expected) == in_a_table
+    assert f"{about(expected, 'error')} {is_or_are(expected)}" == in_a_sentence

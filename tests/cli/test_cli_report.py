@@ -1,5 +1,8 @@
 """disambig report: a page of a cleaned table, or of a model, in one file."""
 
+import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from cli.command_runs import accepted, run_command_here, written
 from tabular.small_tables import three_clouds
 from web.page_checks import check_self_contained
+from web.page_parts import Elements
 
 NETWORK = ("--method=ncpd", "--set=epochs=4", "--set=ramp_epochs=2", "--set=hidden=8", "--folds=2")
 OLDER = "<p>an older page</p>"
@@ -43,9 +47,40 @@ def test_a_cleaned_table_becomes_one_page(made, page):
     assert payload["columns"] == ["length", "width", "colour", "label", "truth", "key"]
     assert payload["totals"]["rows"] == 30
     assert all(len(row[4]) == 2 for row in payload["rows"])  # two networks
-    assert "How disambiguation went" in read.text
-    assert "Right in" in read.text
+    assert "How training went" in read.text
     assert "epochs=4" in read.text
+
+
+def test_the_terminal_says_what_the_page_says_first(made, page):
+    run = accepted("report", made / "clean.csv", f"--out={page}")
+    lines = run.err.splitlines()
+    read = check_self_contained(page.read_text(encoding="utf-8"))
+    assert lines[0] in read.text
+    assert "of the 30 labels are right." in lines[0]
+    assert lines[1].startswith("Next: look at ")
+    assert lines[1] in read.text
+    assert lines[2] == "Open this page in a browser:"
+
+
+def test_the_page_names_the_table_and_the_commands_that_make_it_again(made, page, monkeypatch):
+    details = json.loads((made / "clean.csv.details.json").read_text())
+    table = str(made / "table.csv")
+    out = f"--out={page}"
+    # Options may come before the file.
+    details["command"] = ["clean", "--truth", "truth", "--in-sample", table, out, "--new-option"]
+    cleaned = page.parent.parent / "clean.csv"
+    cleaned.write_bytes((made / "clean.csv").read_bytes())
+    cleaned.with_name("clean.csv.details.json").write_text(json.dumps(details))
+    arguments = ["report", str(cleaned), out]
+    monkeypatch.setattr("sys.argv", ["disambig", *arguments])
+    accepted(*arguments)
+    elements = Elements(page.read_text(encoding="utf-8"))
+    (made_by,) = elements.named("section", id="details")
+    entries = ["".join(one.itertext()) for one in made_by.iter("dt")][:4]
+    assert entries == ["cleaned on", "from", "clean again", "make this page again"]
+    assert "".join(list(made_by.iter("dd"))[1].itertext()) == table
+    commands = [shlex.split(line) for line in elements.texts("code")][-2:]
+    assert commands == [["disambig", *details["command"]], ["disambig", *arguments]]
 
 
 def test_as_many_rows_as_wanted_are_on_the_page(made, page):
@@ -76,13 +111,15 @@ def test_names_that_do_not_tell_rows_apart_are_a_note(names, tmp_path, page):
 
 
 def test_a_model_becomes_one_page(made, page):
-    accepted("report", made / "model", f"--out={page}")
+    run = accepted("report", made / "model", f"--out={page}")
     read = check_self_contained(page.read_text())
     assert read.data("doubtful")["totals"]["rows"] == 30
     assert read.data("doubtful")["columns"] == []
     assert "covering rate" in read.text
     assert "Model model" in read.text
-    assert "overconfident" in read.text
+    assert "overconfident: expect more errors" in read.text
+    assert re.search(r"Models that had not seen the row were right for \d+ % \(.* of 10", read.text)
+    assert "overconfident: expect more errors" in run.err
 
 
 def test_without_details_the_page_has_less_on_it(made, tmp_path, page):
@@ -90,7 +127,8 @@ def test_without_details_the_page_has_less_on_it(made, tmp_path, page):
     run = accepted("report", tmp_path / "clean.csv", f"--out={page}")
     assert "Note" not in run.err
     read = check_self_contained(page.read_text())
-    assert "How disambiguation went" not in read.text
+    assert "How training went" not in read.text
+    assert "clean again" not in read.text
     assert read.data("doubtful")["id"] is None
 
 
@@ -102,7 +140,7 @@ def test_details_of_another_table_are_a_note(made, tmp_path, page):
     )
     run = accepted("report", tmp_path / "clean.csv", f"--out={page}")
     assert "Note: The details beside the table belong to another cleaning" in run.err
-    assert "How disambiguation went" not in page.read_text()
+    assert "How training went" not in page.read_text()
 
 
 def test_a_table_with_another_delimiter_is_read(tmp_path, page):

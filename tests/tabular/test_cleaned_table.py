@@ -120,7 +120,8 @@ def test_a_file_of_any_format_is_read_back(tmp_path, by_network, suffix):
     assert rows.second_look.tolist() == frame["second_look"].tolist()
     assert list(rows.values.columns) == list(three_clouds(30).columns)
     assert len(rows.histories) == 2
-    assert set(rows.per_network) == set(np.flatnonzero(frame["second_look"]))
+    known = rows.unaided_confidences.keys()
+    assert rows.per_network.keys() == known | set(np.flatnonzero(frame["second_look"]))
 
 
 def test_a_label_that_all_networks_prefer_is_chosen(by_network):
@@ -200,7 +201,8 @@ def test_what_is_known_of_a_cleaning_is_told():
     rows = read_cleaned(CLEANED, made_by())
     assert rows.per_network == {0: [[0.6, 0.4], [0.8, 0.2]], 2: [[0.1, 0.2, 0.7]]}
     assert rows.histories == [{"T": [0.1, None]}]
-    assert rows.provenance.accuracy.startswith("Right in 0.750 of the 4 rows")
+    model = rows.provenance.about["choices of the model"]
+    assert model.startswith("Right in 0.750 of the 4 rows")
     assert rows.provenance.about["method"] == "ncpd"
     assert rows.provenance.about["parameters"] == "epochs=6, hidden=16"
     assert rows.provenance.judged_by == "5 models, each on rows that it had not seen"
@@ -210,13 +212,32 @@ def test_what_is_known_of_a_cleaning_is_told():
     in_sample = read_cleaned(CLEANED, made_by(folds=None, labels=[], accuracy=None))
     assert "was trained on the same rows" in in_sample.provenance.judged_by
     assert in_sample.provenance.about["labels from"] == "a table of annotations"
-    assert in_sample.provenance.accuracy == ""
+    assert "choices of the model" not in in_sample.provenance.about
+    assert (in_sample.provenance.has_seen_rows, rows.provenance.has_seen_rows) == (True, False)
+    assert (rows.provenance.n_settled, rows.provenance.n_answered) == (1200, 0)
+
+
+@pytest.mark.parametrize(
+    ("calibrate", "on"),
+    [
+        ("sets", "candidate sets of held-out rows"),
+        ("beliefs", "weights of held-out rows"),
+        ("truth", "known true labels"),
+        ("none", ""),
+        (None, None),
+    ],
+)
+def test_what_confidences_were_calibrated_on_is_told(calibrate, on):
+    assert read_cleaned(CLEANED, made_by(calibrate=calibrate)).provenance.calibrated_on == on
+
+
+def test_answers_that_are_no_labels_are_counted():
+    made = made_by(answers={"label": 3, "cannot tell": 2, "bad row": 4})
+    assert read_cleaned(CLEANED, made).provenance.n_answered == 6
 
 
 def left_out(rows: CleanedTable) -> bool:
-    return not (
-        rows.per_network or rows.histories or rows.provenance.about or rows.provenance.accuracy
-    )
+    return not (rows.per_network or rows.histories or rows.provenance.about)
 
 
 @pytest.mark.parametrize(

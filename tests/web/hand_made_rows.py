@@ -1,5 +1,6 @@
 """Rows that were disambiguated by hand, so that every number on a page can be checked."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,14 @@ PHOTOS = ("p1", "p2", "p3", "p4", "p5")
 
 def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> CleanedTable:
     """Return five rows: three to look at, the least sure of them the third."""
+    values = pd.DataFrame({"photo": PHOTOS, "size": ["1", "2", "", None, "5"]})
+    return made_rows(shares, **({"marked": MARKED, "values": values} | changes))
+
+
+def made_rows(
+    shares: list[dict[str, float]], *, marked: Sequence[bool] | None = None, **changes: Any
+) -> CleanedTable:
+    """Return rows with these confidences by label; by default those with doubt are marked."""
     candidates = CandidateLabels.from_sets([list(row) for row in shares])
     rows, columns = candidates.pairs()
     names = candidates.classes.tolist()
@@ -32,7 +41,9 @@ def five_rows(shares: list[dict[str, float]] = SHARES, **changes: Any) -> Cleane
             [shares[row][names[column]] for row, column in zip(rows, columns, strict=True)]
         ),
         "chosen": np.array([names.index(max(row, key=row.__getitem__)) for row in shares]),
-        "second_look": np.array(MARKED),
-        "values": pd.DataFrame({"photo": PHOTOS, "size": ["1", "2", "", None, "5"]}),
+        "second_look": np.array(
+            [max(row.values()) < 1 for row in shares] if marked is None else marked
+        ),
+        "values": pd.DataFrame({"number": [str(row) for row in range(len(shares))]}),
     }
     return CleanedTable(**(parts | changes))

@@ -47,7 +47,9 @@ def hostile_charts():
                 caption=HOSTILE,
             )
         ),
-        "heat map": heat_map(HOSTILE, [HOSTILE], [[1]], caption=HOSTILE),
+        "heat map": heat_map(
+            HOSTILE, [HOSTILE, "b"], [[1, 2], [3, 4]], texts=[["1", "2"], ["3", "4"]]
+        ),
         "dots": dot_chart(DotPanel(HOSTILE, HOSTILE, [Dot(HOSTILE, 0.5, 0.1, style, HOSTILE)])),
         "ranks": rank_diagram(
             RanksChart(HOSTILE, {HOSTILE: 1.2, "b": 1.8}, 0.3, reference=HOSTILE)
@@ -102,8 +104,6 @@ def test_bars_have_tips_for_small_ones_too_and_numbers_as_a_table():
         assert numbers(one, "height") == (240 - 44 - 30,)
     cells = [[cell.text for cell in row] for row in tree.findall(".//tbody/tr")]
     assert cells == [["1", "1,200"], ["2", "0"]]
-    given = as_tree(bars(["1", "2"], [1, 2], tips=["one\nrow", "two"]))
-    assert [one.get("data-tip") for one in of_class(given, "mark")] == ["one\nrow", "two"]
 
 
 def test_bars_of_nothing_are_drawn_on_the_axis():
@@ -240,27 +240,82 @@ def test_thirteen_markers_differ():
         assert np.abs(places - 10).max() > 2.5
 
 
+def together(names, values):
+    texts = [[f"{value:,}" for value in row] for row in values]
+    return as_tree(heat_map("Together", names, values, texts=texts))
+
+
 def test_cells_are_darker_where_values_are_higher_and_say_both_names():
-    tree = as_tree(heat_map("Together", ["a", "b"], [[4, 8], [2, 0]]))
+    tree = together(["a", "b", "c"], [[40, 8, 4], [2, 50, 0], [1, 1, 60]])
     cells = of_class(tree, "cell")
-    tips = ["a with a: 4", "a with b: 8", "b with a: 2", "b with b: 0"]
-    assert [one.get("data-tip") for one in cells] == tips
-    shades = [numbers(one, "fill-opacity")[0] for one in cells]
-    assert shades[1] == 1
-    assert 0 < shades[2] < shades[0] < shades[1]
-    assert shades[3] == 0
-    ((ax, ay), (bx, by)) = (numbers(one, "x", "y") for one in cells[1:3])
-    assert ax - bx == pytest.approx(48)
+    assert [one.get("data-tip") for one in cells[:4]] == [
+        "a with a: 40",
+        "a with b: 8",
+        "a with c: 4",
+        "b with a: 2",
+    ]
+    shades = {
+        one.get("data-tip"): numbers(one, "fill-opacity")[0]
+        for one in cells
+        if "self" not in one.get("class").split()
+    }
+    assert len(shades) == 6
+    assert shades["a with b: 8"] == 1
+    assert 0 < shades["b with a: 2"] < shades["a with c: 4"] < 1
+    assert shades["b with c: 0"] == 0
+    ((ax, ay), (bx, by)) = (numbers(one, "x", "y") for one in cells[2:4])
+    assert ax - bx == pytest.approx(2 * 48)
     assert by - ay == pytest.approx(48)
-    on_full, on_faint = of_class(tree, "on-full"), of_class(tree, "on-faint")
-    assert [one.text for one in on_full] == ["8"]
-    assert [one.text for one in on_faint] == ["4", "2"]
+    assert [one.text for one in of_class(tree, "on-full")] == ["8"]
+    assert [one.text for one in of_class(tree, "on-faint")] == [
+        "40",
+        "4",
+        "2",
+        "50",
+        "1",
+        "1",
+        "60",
+    ]
+
+
+def test_the_diagonal_of_a_heat_map_is_grey_and_drowns_nothing():
+    few, many = together(["a", "b"], [[1, 8], [4, 1]]), together(["a", "b"], [[900, 8], [4, 900]])
+    shades = [[one.get("fill-opacity") for one in of_class(tree, "cell")] for tree in (few, many)]
+    assert shades[0] == shades[1]
+    for tree in (few, many):
+        grey = [one.get("data-tip")[:8] for one in of_class(tree, "self")]
+        assert grey == ["a with a", "b with b"]
+        assert all(one.get("fill-opacity") is None for one in of_class(tree, "self"))
+
+
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        ([[9, 1, 0], [1, 9, 5], [0, 5, 9]], [["b", "c", "5"], ["a", "b", "1"]]),
+        ([[9, 1, 0], [2, 9, 5], [0, 5, 9]], [["b", "c", "5"], ["c", "b", "5"], ["b", "a", "2"]]),
+    ],
+)
+def test_the_numbers_of_a_heat_map_are_its_pairs_the_highest_first(values, listed):
+    tree = together(["a", "b", "c"], values)
+    rows = [[cell.text for cell in row] for row in tree.findall(".//tbody/tr")]
+    assert rows[:3] == listed
+
+
+def test_a_heat_map_may_leave_texts_out_and_say_its_own_tips():
+    texts = [["", "0.3"], ["< 0.1", ""]]
+    tree = as_tree(
+        heat_map(
+            "Doubt", ["{a}", "b"], [[0, 0.3], [0.01, 0]], texts=texts, tip="{} chosen, {} right"
+        )
+    )
+    tips = [one.get("data-tip") for one in of_class(tree, "mark")]
+    assert tips == ["{a} chosen, b right: 0.3", "b chosen, {a} right: < 0.1"]
+    assert len(of_class(tree, "self")) == 2
 
 
 def test_many_classes_have_no_numbers_in_cells_and_names_that_fit():
     names = [f"a class with a long name, number {i}" for i in range(30)]
-    values = np.arange(900).reshape(30, 30).tolist()
-    tree = as_tree(heat_map("Together", names, values))
+    tree = together(names, np.arange(900).reshape(30, 30).tolist())
     assert not of_class(tree, "on-full")
     assert not of_class(tree, "on-faint")
     assert len(of_class(tree, "cell")) == 900
@@ -271,11 +326,16 @@ def test_many_classes_have_no_numbers_in_cells_and_names_that_fit():
     # It scrolls in a frame of its own instead of shrinking.
     assert float(svg.get("width")) > 600
     assert "scroll" in tree.find("div").get("class")
+    assert len(tree.findall(".//tbody/tr")) == 30
 
 
 def test_a_heat_map_may_have_no_counts_at_all():
-    (cell,) = of_class(as_tree(heat_map("Together", ["a"], [[0]])), "cell")
-    assert numbers(cell, "fill-opacity") == (0,)
+    (cell,) = of_class(together(["a"], [[0]]), "cell")
+    assert cell.get("fill-opacity") is None
+    assert [
+        numbers(one, "fill-opacity")
+        for one in of_class(together(["a", "b"], [[0, 0]] * 2), "cell")[1:3]
+    ] == [(0,)] * 2
 
 
 def dots(*given):

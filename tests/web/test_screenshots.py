@@ -11,6 +11,7 @@ from PIL import Image
 
 from cli.command_runs import accepted
 from web.review_process import ReviewProcess
+from web.test_report_in_a_browser import press_label
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +47,7 @@ def test_the_report(visit, vehicles, pictures):
     accepted("report", vehicles, "--out", page)
     opened = visit(page.as_uri())
     opened.set_viewport_size({"width": 1100, "height": 900})
-    end = opened.locator("#confidence").bounding_box()["y"]
+    end = opened.locator("#classes").bounding_box()["y"]
     shown = {"x": 0, "y": 0, "width": 1100, "height": end}
     opened.screenshot(path=pictures / "report.png", full_page=True, clip=shown)
     assert has_content(pictures / "report.png")
@@ -56,10 +57,12 @@ def test_the_review(visit, vehicles, pictures):
     review = ReviewProcess(vehicles)
     try:
         opened = visit(review.address)
-        opened.set_viewport_size({"width": 1100, "height": 900})
-        for key in "1s2":
-            opened.keyboard.press(key)
-            opened.wait_for_selector("#status:has-text('Saved'), #status:has-text('Skipped')")
+        opened.set_viewport_size({"width": 1100, "height": 1180})
+        for place in (1, 2):
+            opened.keyboard.press("s")
+            press_label(opened, place)
+            opened.wait_for_selector("#status:has-text('Saved')")
+        opened.wait_for_selector("#ranges svg")
         opened.screenshot(path=pictures / "review.png")
     finally:
         review.end()

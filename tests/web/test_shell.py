@@ -80,13 +80,22 @@ def test_hostile_labels_columns_and_cells_stay_data(text):
         values=pd.DataFrame({text: [text] * 5}),
         id=None,
         group=text,
-        provenance=Provenance(text, text, {text: text}),
+        provenance=Provenance(
+            judged_by=text,
+            made_at=text,
+            command=(text,),
+            calibrated_on=text,
+            about={text: text},
+        ),
         histories=[{"T": [0.1, 0.2]}],
         per_network={0: [[0.5, 0.5]]},
     )
     rows = replace(rows, candidates=rows.candidates.with_groups([text] * 5))
     served = review_page(doubtful_data(rows, saved_in=text), title=text)
-    for page, connects in ((table_page(rows, title=text), False), (served, True)):
+    for page, connects in (
+        (table_page(rows, title=text, source=text, command=[text]), False),
+        (served, True),
+    ):
         read = check_self_contained(page, connects=connects)
         payload = read.data("doubtful")
         assert text in payload["classes"]

@@ -1,6 +1,7 @@
 """Format cells, rows, names and numbers for messages."""
 
 import difflib
+import math
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -146,3 +147,48 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that names the closest known name, or an empty string."""
     suggestion = closest_name(name, known)
     return f" Did you mean {suggestion!r}?" if suggestion else ""
+
+
+def rough_number(expected: float) -> str:
+    """Return an expected count for a table: ``31``, ``4,600``.
+
+    It has a decimal only where 0 would mislead.
+    """
+    if expected <= 0:
+        return "0"
+    if expected < 0.05:
+        return "< 0.1"
+    if expected < 0.95:
+        return f"{expected:.1f}"
+    return f"{_whole(expected):,}"
+
+
+def about(expected: float, noun: str) -> str:
+    """Return an expected count for a sentence: ``fewer than 1 error``, ``about 31 errors``."""
+    if expected <= 0:
+        return f"no {noun}s"
+    return f"{about_number(expected)} {noun}{'' if _whole(expected) <= 1 else 's'}"
+
+
+def about_number(expected: float) -> str:
+    """Return an expected count where it is clear what is counted: ``none``, ``about 31``."""
+    if expected <= 0:
+        return "none"
+    whole = _whole(expected)
+    return f"about {whole:,}" if whole else "fewer than 1"
+
+
+def is_or_are(expected: float) -> str:
+    """Return the verb that goes with what ``about`` returns."""
+    return "is" if expected > 0 and _whole(expected) <= 1 else "are"
+
+
+def capitalized(sentence: str) -> str:
+    """Return a sentence with its first letter in upper case, and all others as they are."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _whole(expected: float) -> int:
+    """Return the nearest whole number; of thousands, the nearest with three digits."""
+    whole = math.floor(expected + 0.5)
+    return whole if whole < 1000 else round(whole, 3 - len(str(whole)))

@@ -12,7 +12,7 @@ from disambig.cli.report import IdColumn
 from disambig.tabular.exchange.registry import TOOLS
 from disambig.tabular.files.formats import one_of
 
-_TOOL_NAMES = one_of(tool.name for tool in TOOLS if tool.writer)
+TOOL_NAMES = one_of(tool.name for tool in TOOLS if tool.writer)
 
 
 @with_option_groups
@@ -20,7 +20,7 @@ def export(
     clean: Annotated[
         Path, typer.Argument(metavar="CLEAN", help="A table that 'disambig clean' wrote.")
     ],
-    to: Annotated[str, typer.Option(help=f"The tool: {_TOOL_NAMES}.", metavar="TOOL")],
+    to: Annotated[str, typer.Option(help=f"The tool: {TOOL_NAMES}.", metavar="TOOL")],
     out: Annotated[Path, typer.Option(help="The file for the tool.", metavar="OUT")],
     file_options: FileOptions,
     rows: Annotated[

@@ -14,6 +14,7 @@ from disambig._core.errors import ClusterError, DisambigError, DownloadError, Tr
 from disambig._core.processes import OBJECTS_BETWEEN_COLLECTIONS
 from disambig._version import __version__
 from disambig.cli import (
+    ask,
     audit,
     clean,
     datasets,
@@ -65,6 +66,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "audit": audit.audit,
         "fit": fit.fit,
         "clean": clean.clean,
+        "ask": ask.ask,
         "predict": predict.predict,
     },
     "Annotation tools": {"import": imports.import_, "export": exports.export},

@@ -1,5 +1,7 @@
 """``disambig report``: a page for the browser, in one file."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -44,10 +46,9 @@ def report(
 ) -> None:
     """Write a page with charts and tables, one HTML file.
 
-    For a cleaned table: how sure the chosen labels are, overall and label by label, the sizes of
-    the candidate sets, labels that occur together, how training went, and the most doubtful rows,
-    which can be settled on the page. For a study: tables with significance marks, curves, ranks,
-    and how to run it again. The page works offline.
+    For a cleaned table: how many labels are right, which of them are in doubt, how many rows to
+    look at, and these rows, which can be settled on the page. For a study: tables with
+    significance marks, curves, ranks, and how to run it again. The page works offline.
 
     Example: disambig report vehicles-clean.csv --out vehicles.html
 
@@ -55,20 +56,23 @@ def report(
     """
     # keeps --help quick
     from disambig._core.files import write_atomically
-    from disambig.cli.console import path_word, say_next, say_path
+    from disambig.cli.console import path_word, say, say_next, say_path
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out needs a name that ends in .html. Got {str(out)!r}.")
     if not source.exists():
         raise TableError(f"There is no file or folder {str(source)!r}. Check the path.")
     is_model = source.is_dir() and (source / "model.json").exists()
+    answer: tuple[str, ...] = ()
     is_study = not is_model and (source.is_dir() or source.suffix.lower() == ".toml")
     if is_study:
         page = _study_page(source, store, max_jobs)
     else:
-        page = _table_page(source, file_options, id, rows, is_model=is_model)
+        page, answer = _table_page(source, file_options, id, rows, is_model=is_model)
     with write_atomically(out) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
+    for statement in answer:
+        say(statement)
     say_path("Open this page in a browser:", out)
     if not is_model and not is_study:
         given = [path_word(source), *option_words(file_options)]
@@ -83,19 +87,39 @@ def _table_page(
     rows: int,
     *,
     is_model: bool,
-) -> str:
-    from disambig.web.table_report import table_page
+) -> tuple[str, tuple[str, ...]]:
+    """Return the page, and what it says first."""
+    from disambig.web.table_report import table_answer, table_page
 
+    title, table = source.name, ""
     if is_model:
         from disambig.tabular.cleaned_table import rows_of_model
         from disambig.tabular.table_model import load_model
 
-        cleaned = rows_of_model(load_model(source))
-        return table_page(cleaned, title=f"Model {source.name}", most_rows=rows)
-    from disambig.cli.table_files import load_cleaned
+        cleaned, title = rows_of_model(load_model(source)), f"Model {source.name}"
+    else:
+        from disambig.cli.table_files import load_cleaned
 
-    cleaned = load_cleaned(source, options, id)
-    return table_page(cleaned, title=source.name, most_rows=rows)
+        cleaned = load_cleaned(source, options, id)
+        table = _cleaned_file(cleaned.provenance.command)
+    page = table_page(cleaned, title=title, most_rows=rows, source=table, command=sys.argv[1:])
+    return page, tuple(map(str, table_answer(cleaned)))
+
+
+def _cleaned_file(command: Sequence[str]) -> str:
+    """Return the table that a command of 'disambig clean' reads; empty where it does not say."""
+    if not command or command[0] != "clean":
+        return ""
+    from disambig.cli.clean import clean
+
+    reader = typer.Typer()
+    # Options of another version are no reason to be without a page.
+    reader.command(context_settings={"ignore_unknown_options": True})(clean)
+    context = typer.main.get_command(reader).make_context(
+        "clean", list(command[1:]), resilient_parsing=True
+    )
+    file = str(context.params.get("file") or "")
+    return "" if file.startswith("--") else file
 
 
 def _study_page(source: Path, store: Path, max_jobs: int | None) -> str:

@@ -1,5 +1,6 @@
 from ..solvers.annotator_model import AnnotatorModel as AnnotatorModel
 from .annotators import weigh_annotators as weigh_annotators
+from .asking import query as query
 from .auto.estimator import AutoDisambiguator as AutoDisambiguator
 from .base import PartialLabelClassifier as PartialLabelClassifier
 from .boosting import DisambiguatingBoosting as DisambiguatingBoosting

@@ -1,3 +1,5 @@
+from .asking import QuestionPlan as QuestionPlan
+from .asking import questions_of as questions_of
 from .audit.audit_report import TableAudit as TableAudit
 from .audit.table_audit import audit_table as audit_table
 from .cleaned_table import CleanedTable as CleanedTable
@@ -25,5 +27,8 @@ from .labels.decisions import NotThese as NotThese
 from .labels.label_columns import LabelColumns as LabelColumns
 from .labels.reviewers import read_decisions as read_decisions
 from .listener import FitListener as FitListener
+from .questions import Question as Question
+from .questions import read_questions as read_questions
+from .questions import write_questions as write_questions
 from .table_model import TableModel as TableModel
 from .table_model import load_model as load_model

@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from disambig._core.messages import plural, row_count
+from disambig._core.messages import about, is_or_are, plural, row_count
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.audit import likeliest_shares
 from disambig.candidates.groups import group_numbers
@@ -69,9 +69,11 @@ class Evidence(Measured):
         p_value = "< 0.001" if found.p_value < 0.001 else f"= {found.p_value:.3f}"
         direction = "high" if found.errors > found.expected_errors else "low"
         are = "is" if found.errors == 1 else "are"
+        was = "was" if is_or_are(found.expected_errors) == "is" else "were"
+        expected = f"{about(found.expected_errors, 'choice')} {was}"
         return (
             f"In the {row_count(self.checked.n_rows)} with several candidates whose true label is "
-            f"known, {found.expected_errors:,.1f} choices were expected to be wrong, and "
+            f"known, {expected} expected to be wrong, and "
             f"{found.errors:,} {are}. The difference is more than chance explains (p {p_value}): "
             f"the confidences are too {direction}. Check more rows, let the models learn from the "
             "checked ones (--use-truth), or calibrate the confidences on them (--calibrate truth)."

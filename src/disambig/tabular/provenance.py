@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from disambig._core.messages import percent
+from disambig.tabular.accuracy import Accuracy
 from disambig.tabular.clean_details import CleanDetails
+from disambig.tabular.estimate import MissRate
 from disambig.tabular.labels.decisions import LABEL
 from disambig.tabular.labels.row_groups import groups_of
 
@@ -13,6 +15,12 @@ if TYPE_CHECKING:  # whoever reads a cleaned table does without all that a model
     from disambig.tabular.table_model import TableModel
 
 _IN_SAMPLE = "a model that was trained on the same rows, which is overconfident"
+TRUE_LABELS = "known true labels"
+_CALIBRATED_ON = {
+    "sets": "candidate sets of held-out rows",
+    "beliefs": "weights of held-out rows",
+    "truth": TRUE_LABELS,
+}
 
 
 @dataclass(frozen=True)
@@ -20,9 +28,15 @@ class Provenance:
     """Where labels come from, in words for people; empty as far as it is not known."""
 
     judged_by: str = ""  # whose confidences these are
-    accuracy: str = ""  # how many labels are right where the truth is known
     made_at: str = ""  # date and time, in UTC
     command: tuple[str, ...] = ()  # arguments of disambig that made the table
+    has_seen_rows: bool = False  # whether the model was trained on the rows that it judges
+    calibrated_on: str | None = None  # what the confidences were; empty where they were not
+    held_out: Accuracy | None = None  # of predictions for rows that models had not seen
+    n_settled: int = 0  # rows whose label a person had decided on
+    n_answered: int = 0  # rows of which a person had said something else
+    n_true_labels: int = 0  # that were known, and chosen
+    misses: MissRate | None = None  # sets without the right label, as estimated
     about: Mapping[str, str] = field(default_factory=dict)  # method, parameters, features
 
 
@@ -31,9 +45,14 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
     out_of_fold = f"{details.folds} models, each on rows that it had not seen"
     return Provenance(
         judged_by=_IN_SAMPLE if details.folds is None else out_of_fold,
-        accuracy=_accuracy(details),
         made_at=details.made_at or "",
         command=tuple(details.command),
+        has_seen_rows=details.folds is None,
+        calibrated_on=details.calibrate and _CALIBRATED_ON.get(details.calibrate, ""),
+        n_settled=details.decisions,
+        n_answered=sum(_other_answers(details).values()),
+        n_true_labels=details.true_labels,
+        misses=details.misses,
         about={
             "method": details.method,
             "parameters": ", ".join(f"{key}={value}" for key, value in details.parameters.items()),
@@ -44,6 +63,7 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
             **_answers_about(details),
             "true labels known and chosen": f"{details.true_labels:,}"
             + (", learned from too" if details.use_truth else ""),
+            **_accuracy_about(details),
             **_groups_about(details),
             **_calibration_about(details),
             **_features_about(details.features),
@@ -52,19 +72,23 @@ def cleaning_provenance(details: CleanDetails) -> Provenance:
     )
 
 
-def _accuracy(details: CleanDetails) -> str:
+def _accuracy_about(details: CleanDetails) -> dict[str, str]:
+    """Return how the model does where the truth is known; nothing where it is not."""
     if details.accuracy is None:
-        return ""
-    chosen = " That counts what the model chose; these rows now have their true label."
-    return f"{details.accuracy}{chosen if details.true_labels else ''}"
+        return {}
+    return {"choices of the model": f"{details.accuracy} Rows with one candidate are among them."}
 
 
 def _answers_about(details: CleanDetails) -> dict[str, str]:
     """Return what else people decided; nothing where they only chose labels."""
-    others = {kind: count for kind, count in details.answers.items() if kind != LABEL}
+    others = _other_answers(details)
     if not others:
         return {}
     return {"other answers": ", ".join(f"{kind}: {count:,}" for kind, count in others.items())}
+
+
+def _other_answers(details: CleanDetails) -> dict[str, int]:
+    return {kind: count for kind, count in details.answers.items() if kind != LABEL}
 
 
 def _groups_about(details: CleanDetails) -> dict[str, str]:
@@ -82,12 +106,7 @@ def _calibration_about(details: CleanDetails) -> dict[str, str]:
     """Return what was done about confidences and wrong sets; nothing of what is not known."""
     about = {}
     if details.calibrate is not None:
-        on = {
-            "sets": "candidate sets of held-out rows",
-            "beliefs": "weights of held-out rows",
-            "truth": "known true labels",
-        }
-        about["confidences calibrated on"] = on.get(details.calibrate, "nothing")
+        about["confidences calibrated on"] = _CALIBRATED_ON.get(details.calibrate, "nothing")
     if details.misses is not None:
         about["sets without the right label"] = str(details.misses)
     if details.miss_rate not in (None, 0):
@@ -116,4 +135,9 @@ def model_provenance(model: "TableModel") -> Provenance:
         if estimate.never_predicted is not None:
             about["rare labels"] = f"{estimate.never_predicted} Held-out rows."
     about |= _features_about(model.plan.by_kind())
-    return Provenance(judged_by=_IN_SAMPLE, about=about)
+    return Provenance(
+        judged_by=_IN_SAMPLE,
+        has_seen_rows=True,
+        held_out=None if estimate is None else estimate.accuracy,
+        about=about,
+    )

@@ -56,15 +56,6 @@ def note(remark: str) -> Markup:
     return element("p", {"class": "note"}, remark)
 
 
-def fact_list(facts: Iterable[tuple[str, str]]) -> Markup:
-    """Return numbers that matter, side by side, each with what it is."""
-    items = (
-        element("li", None, element("strong", None, figure), element("span", None, what))
-        for figure, what in facts
-    )
-    return element("ul", {"class": "facts"}, *items)
-
-
 def table_html(table: Table, *, name: str) -> Markup:
     """Return the table with its title as a heading and its notes as a list.
 
@@ -80,8 +71,11 @@ def table_html(table: Table, *, name: str) -> Markup:
         "role": "region",
         "aria-labelledby": f"{name}-title",
     }
+    named = frozenset(
+        j for j in range(len(table.header)) if not is_numeric([row[j] for row in body])
+    )
     rows = (
-        _row(cells, i, table.emphasised, is_summary=i >= len(body))
+        _row(cells, i, table.emphasised, named, is_summary=i >= len(body))
         for i, cells in enumerate(table.rows)
     )
     head = element("thead", None, _header(table.header, body, can_move=can_move))
@@ -102,7 +96,7 @@ def _header(header: Sequence[str], body: Sequence[Sequence[str]], *, can_move: b
     for j, title in enumerate(header):
         column = [row[j] for row in body]
         if can_move and title and len(set(column)) > 1:
-            kind = {"scope": "col", "data-kind": "number" if _is_numeric(column) else "text"}
+            kind = {"scope": "col", "data-kind": "number" if is_numeric(column) else "text"}
             cells.append(element("th", kind, element("button", {"type": "button"}, title)))
         else:
             cells.append(element("th", {"scope": "col"}, title))
@@ -110,15 +104,22 @@ def _header(header: Sequence[str], body: Sequence[Sequence[str]], *, can_move: b
 
 
 def _row(
-    cells: Sequence[str], number: int, emphasised: frozenset[tuple[int, int]], *, is_summary: bool
+    cells: Sequence[str],
+    number: int,
+    emphasised: frozenset[tuple[int, int]],
+    named: frozenset[int],
+    *,
+    is_summary: bool,
 ) -> Markup:
+    """Return a row; ``named`` are the columns of words, which begin on the left."""
     parts = []
     for j, cell in enumerate(cells):
         shown = element("strong", None, cell) if (number, j) in emphasised else cell
         if j == 0:
             parts.append(element("th", {"scope": "row"}, shown))
         else:
-            parts.append(element("td", {"class": "words" if len(cell) > _PROSE else None}, shown))
+            kind = "words" if len(cell) > _PROSE else "name" if j in named else None
+            parts.append(element("td", {"class": kind}, shown))
     return element("tr", {"class": "summary" if is_summary else None}, *parts)
 
 
@@ -133,6 +134,6 @@ def _filter(n_rows: int) -> Markup:
     )
 
 
-def _is_numeric(column: Sequence[str]) -> bool:
-    """Whether all cells with content begin with a number."""
+def is_numeric(column: Sequence[str]) -> bool:
+    """Tell whether all cells with content begin with a number."""
     return all(_NUMBER.match(cell) for cell in column if cell not in ("", MISSING))

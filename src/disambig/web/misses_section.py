@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from disambig._core.messages import about, capitalized, is_or_are, percent, rough_number
 from disambig._core.typing import FloatArray, IntArray
 from disambig.bench.formats import Table
 from disambig.bench.wording import MISSING
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.labels.decisions import DecidedRows
-from disambig.web.markup import element, fact_list, fragment, note, table_html
+from disambig.web.markup import element, fragment, note, table_html
 from disambig.web.shell import Section
 
 _MOST_ROWS = 20
@@ -23,18 +24,15 @@ def misses_section(rows: CleanedTable) -> list[Section]:
     if probability is None or label is None:
         return []
     expected = float(probability.sum())
-    facts = [
-        (f"{expected:,.1f}", "sets expected to miss the right label"),
-        (f"{100 * expected / len(probability):.1f} %", "of all sets"),
-        (f"{int((probability > _EVEN).sum()):,}", "sets that miss it more likely than not"),
+    sets, likely = about(expected, "set"), int((probability > _EVEN).sum())
+    of_all = f" ({percent(expected / len(probability))} of all)" if expected else ""
+    sentences = [
+        f"{capitalized(sets)}{of_all} {is_or_are(expected)} expected to miss the right label"
+        + (f", {likely:,} of them more likely than not." if likely else "."),
     ]
-    parts = [
-        fact_list(facts),
-        note(
-            "Judged by models that had not seen the row; rows with a single label too. The first "
-            "number is the sum of the probabilities, and only as good as these."
-        ),
-    ]
+    if rows.provenance.misses is not None:
+        sentences.append(str(rows.provenance.misses))
+    parts = [element("p", None, " ".join(sentences))]
     if left_out := _labels_left_out(rows, probability, label):
         parts.append(element("p", None, f"Missing most often, in expected rows: {left_out}."))
     worst = _worst_rows(rows, probability, label)
@@ -42,6 +40,12 @@ def misses_section(rows: CleanedTable) -> list[Section]:
         parts.append(table_html(worst, name="misses-table"))
     else:
         parts.append(element("p", None, "No row is marked for a second look because of this."))
+    parts.append(
+        note(
+            "Judged by models that had not seen the row; rows with a single label too. The number "
+            "is the sum of the probabilities of all rows, and only as good as these."
+        )
+    )
     return [Section("misses", "Sets that may miss the right label", fragment(*parts))]
 
 
@@ -51,7 +55,8 @@ def _labels_left_out(rows: CleanedTable, probability: FloatArray, label: IntArra
     names = rows.candidates.classes
     expected = np.bincount(label[known], weights=probability[known], minlength=len(names))
     most = np.argsort(-expected, kind="stable")[:_MOST_LABELS].tolist()
-    return ", ".join(f"{names[i]} {expected[i]:,.1f}" for i in most if expected[i] >= _EVEN)
+    shown = [i for i in most if expected[i] >= _EVEN]
+    return ", ".join(f"{names[i]} {rough_number(float(expected[i]))}" for i in shown)
 
 
 def _worst_rows(rows: CleanedTable, probability: FloatArray, label: IntArray) -> Table:
@@ -77,7 +82,9 @@ def _worst_rows(rows: CleanedTable, probability: FloatArray, label: IntArray) ->
         title="The rows whose set is most likely to miss it",
         header=tuple(header),
         rows=tuple(zip(*columns, strict=True)),
-        notes=(f"{more}They can be settled below, where they can also be shown alone.",),
+        notes=(
+            f"{more}They can be settled in the list of rows, where they can also be shown alone.",
+        ),
     )
 
 

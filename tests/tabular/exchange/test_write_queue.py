@@ -13,6 +13,7 @@ import pytest
 from disambig._core.errors import ParameterError, TableError
 from disambig.tabular import (
     LabelColumns,
+    Question,
     decisions_of,
     read_cleaned,
     read_decisions,
@@ -247,3 +248,18 @@ def test_decisions_need_names_and_agreement():
         decisions_of(Imported(frame, LabelColumns()), id="photo")
     with pytest.raises(TableError, match="no field 'disambig_row'"):
         decisions_of(Imported(frame, LabelColumns()))
+
+
+@pytest.mark.parametrize("tool", ["label-studio", "doccano", "argilla"])
+def test_tasks_of_questions_ask_them_in_their_order(queue, tool):
+    questions = [Question(2, ("dog", "cat"), 0.3), Question(1, ("dog",), 0.1)]
+    tasks = queue(tool, questions=questions)[0]
+    assert "dog or cat? (dog 70 %, cat 30 %)" in tasks
+    assert "is it dog? (dog 100 %)" in tasks
+    assert tasks.index("dog or cat?") < tasks.index("is it dog?")
+    assert "meow" not in tasks
+
+
+def test_without_questions_there_are_no_tasks(queue):
+    with pytest.raises(TableError, match="no row is in doubt"):
+        queue("prodigy", questions=[])

@@ -21,6 +21,7 @@ from disambig.tabular.exchange.registry import TOOLS, Tool, find_tool
 from disambig.tabular.exchange.tasks import HINT, LABEL, QUEUED_ID, QUEUED_ROW
 from disambig.tabular.files.formats import unwritable
 from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.questions import Question
 from disambig.tabular.table_cells import check_columns, find_column, is_blank, json_value
 
 _TEXT = "text"
@@ -38,6 +39,7 @@ class QueuedRow:
     name: str  # in a file of decisions
     data: Mapping[str, Any]  # fields by name, without those that are empty
     candidates: Mapping[str, float]  # confidences, the chosen label first
+    question: str | None = None  # what people are asked, where it is more than the label
 
     @property
     def label(self) -> str:
@@ -50,8 +52,9 @@ class QueuedRow:
         return next(iter(self.candidates.values()))
 
     def hint(self) -> str:
-        """Return the candidates in words, for people."""
-        return ", ".join(f"{name} {percent(share)}" for name, share in self.candidates.items())
+        """Return the question, if there is one, and the candidates in words, for people."""
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in self.candidates.items())
+        return shares if self.question is None else f"{self.question} ({shares})"
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ def write_queue(
     all_rows: bool = False,
     show: str | None = None,
     ignore: Iterable[str] = (),
+    questions: Sequence[Question] | None = None,
 ) -> list[Path]:
     """Write the doubtful rows of a cleaned table as tasks for an annotation tool.
 
@@ -102,6 +106,9 @@ def write_queue(
         is called "text", "image" or the like; without any, all columns as a text.
     ignore : iterable of str, optional
         Columns that people are not to see.
+    questions : sequence of Question, optional
+        What to ask, and about which rows, in place of the most doubtful ones. Tools that show the
+        candidates show the question before them.
 
     Returns
     -------
@@ -110,6 +117,7 @@ def write_queue(
 
     See Also
     --------
+    questions_of : Chooses questions.
     read_export : Reads the answers.
     decisions_of : Makes decisions of them.
 
@@ -131,7 +139,9 @@ def write_queue(
     chosen = find_tool(tool)
     if most is not None and most < 1:
         raise ParameterError(f"'most' must be at least 1. Got {most}.")
-    queue = make_queue(cleaned, most=most, all_rows=all_rows, show=show, ignore=ignore)
+    queue = make_queue(
+        cleaned, most=most, all_rows=all_rows, show=show, ignore=ignore, questions=questions
+    )
     return save_queue(queue, target, chosen)
 
 
@@ -183,12 +193,19 @@ def make_queue(
     all_rows: bool = False,
     show: str | None = None,
     ignore: Iterable[str] = (),
+    questions: Sequence[Question] | None = None,
 ) -> Queue:
-    """Return the rows of a cleaned table that people should look at."""
-    marked = np.ones_like(cleaned.second_look) if all_rows else cleaned.second_look
-    rows = doubtful_first(cleaned.confidence, marked)[:most]
-    if not len(rows):
-        raise TableError("No row is marked for a second look. To write all rows, use --all.")
+    """Return the rows of a cleaned table that people should look at; with questions, theirs."""
+    if questions is None:
+        marked = np.ones_like(cleaned.second_look) if all_rows else cleaned.second_look
+        rows = doubtful_first(cleaned.confidence, marked)[:most]
+        if not len(rows):
+            raise TableError("No row is marked for a second look. To write all rows, use --all.")
+    else:
+        rows = np.array([question.row for question in questions], dtype=np.int64)
+        if not len(rows):
+            raise TableError("There is no question to write: no row is in doubt.")
+    asked = {question.row: question.text for question in questions or ()}
     hidden = list(ignore)
     check_columns(cleaned.values, hidden, "one that people are not to see")
     values = cleaned.values.drop(columns=[*hidden, LABEL], errors="ignore")
@@ -219,7 +236,8 @@ def make_queue(
             lines = (f"{name}: {cell}" for name, cell in data.items())
             data = {_TEXT: "\n".join(lines), **data}
         candidates = {label: share for label, share, _ in falling}
-        queued.append(QueuedRow(names[row], {**data, name_field: names[row]}, candidates))
+        fields = {**data, name_field: names[row]}
+        queued.append(QueuedRow(names[row], fields, candidates, asked.get(row)))
     shown = show or _TEXT
     first = str(queued[0].data.get(shown, ""))
     is_picture = first.lower().partition("?")[0].endswith(_PICTURES)

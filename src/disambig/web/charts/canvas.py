@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from markupsafe import Markup
 
 from disambig.bench.wording import MISSING
-from disambig.web.markup import element, fragment, note
+from disambig.web.markup import element, fragment, is_numeric, note
 
 # As wide as a phone, nearly: type of 12 is not shrunk below 10 there.
 PANEL_WIDTH = 400.0
@@ -238,10 +238,16 @@ def figure(
 
 
 def _numbers(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
-    head = element("tr", None, *(element("th", {"scope": "col"}, name) for name in header))
+    kinds = ["name" if not is_numeric(column) else None for column in zip(*rows, strict=True)]
+    titles = zip(header, kinds, strict=True)
+    names = (element("th", {"scope": "col", "class": kind}, name) for name, kind in titles)
+    head = element("tr", None, *names)
     lines = []
     for first, *others in rows:
-        cells = (element("td", None, cell) for cell in others)
+        cells = (
+            element("td", {"class": kind}, cell)
+            for cell, kind in zip(others, kinds[1:], strict=True)
+        )
         lines.append(element("tr", None, element("th", {"scope": "row"}, first), *cells))
     table = element("table", None, element("thead", None, head), element("tbody", None, *lines))
     # A frame that scrolls must be reached by keyboard, and then needs a name.
