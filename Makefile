@@ -63,6 +63,8 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/conformal.py
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/draw_groups.py
+	$(BIN)/python benchmarks/networks.py measure
+	$(BIN)/python benchmarks/networks.py page
 	$(BIN)/python benchmarks/calibration.py
 	$(BIN)/python benchmarks/ncpd_accuracy.py
 	$(BIN)/python benchmarks/ncpd_cpu.py
@@ -89,6 +91,7 @@ reproduce: $(INSTALLED)
 	$(BIN)/disambig reproduce curves --jobs 2 --out docs/results
 	$(BIN)/disambig reproduce ablation --jobs 2 --out docs/results
 	$(BIN)/disambig reproduce groups --jobs 2 --out docs/results
+	$(BIN)/disambig reproduce networks --jobs 2 --out docs/results
 	$(BIN)/python benchmarks/results_index.py
 
 # Installed anew only when what is to be installed has changed. The constraints reach the build

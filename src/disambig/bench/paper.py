@@ -10,16 +10,17 @@ from disambig.bench.settings import Study
 from disambig.datasets.card import DatasetCard, find_card
 from disambig.datasets.download import find_file
 
-PAPER_STUDIES = ("table", "curves", "ablation", "groups")
+PAPER_STUDIES = ("table", "curves", "ablation", "groups", "networks")
 
 
 def paper_study(name: str, *, quick: bool = False) -> Study:
-    """Return a study of the paper, or that of rows and whole groups on its real-world sets.
+    """Return a study of the paper, that of rows and whole groups, or that of network methods.
 
     Parameters
     ----------
-    name : {"table", "curves", "ablation", "groups"}
-        Table 2, Figures 2 to 4, Figure 5, or all methods with rows and with groups held out.
+    name : {"table", "curves", "ablation", "groups", "networks"}
+        Table 2, Figures 2 to 4, Figure 5, all methods with rows and with groups held out, or all
+        network methods on linear and on deeper networks.
     quick : bool, default=False
         Whether to take the version that ends within minutes; its ``about`` says what is cut.
     """

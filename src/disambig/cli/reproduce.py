@@ -11,12 +11,13 @@ from disambig.cli.study import RunOptions, run_and_report
 
 
 class PaperStudy(StrEnum):
-    """What the paper shows, and what changes with whole groups held out."""
+    """What the paper shows, what changes with whole groups, and all network methods."""
 
     table = "table"
     curves = "curves"
     ablation = "ablation"
     groups = "groups"
+    networks = "networks"
 
 
 @with_option_groups
@@ -26,7 +27,8 @@ def reproduce(
         typer.Argument(
             help="table: Table 2, real-world sets. curves: Figures 2 to 4, UCI sets with false "
             "labels. ablation: Figure 5, NCPD with parts left out. groups: all methods with rows "
-            "and with whole pictures, recordings and scenes held out."
+            "and with whole pictures, recordings and scenes held out. networks: every network "
+            "method of the field, linear and deeper."
         ),
     ],
     options: RunOptions,
