@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import shlex
 import signal
 import socket
 import sys
@@ -45,7 +46,7 @@ def review(made) -> Iterator[Callable[[], ReviewProcess]]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, review):
+def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, review, monkeypatch):
     kept = made / "clean.decisions.jsonl"
     frame = read_table(made / "table.csv")
     first = review()
@@ -56,24 +57,28 @@ def test_what_was_answered_survives_a_kill_and_counts_in_the_next_review(made, r
     assert not kept.exists()
     row = payload["rows"][0][0]
     status, answer = first.ask("POST", "decisions", {"row": row, "label": "fox", "before": None})
-    assert (status, json.loads(answer)) == (200, {"settled": [[row, "fox"]]})
+    assert (status, json.loads(answer)) == (
+        200,
+        {"settled": [[row, "fox", None]], "undo": [row, None, None]},
+    )
     first.end(signal.SIGKILL)
     assert read_decisions(read_table(kept), frame) == {row - 1: "fox"}
     second = review()
     assert second.said[:2] == ["1 row settled already, in", kept.name]
     assert second.token != first.token
-    assert json.loads(second.ask("GET", "decisions")[1])["settled"] == [[row, "fox"]]
+    assert json.loads(second.ask("GET", "decisions")[1])["settled"] == [[row, "fox", None]]
     other = payload["rows"][1][0]
     assert second.ask("POST", "decisions", {"row": other, "label": "cat", "before": None})[0] == 200
     code, said = second.end(signal.SIGINT)
     assert code == 0
     assert f"2 rows settled, in\n{kept.name}\n" in said
-    assert f"repeat the command that wrote the table, and add\n  --decisions {kept.name}\n" in said
+    command = said[said.index("  disambig clean ") :].split("\n")[0]
+    assert command.endswith(f" --decisions {kept.name}")
     assert "Traceback" not in said
     settled = {row - 1: "fox", other - 1: "cat"}
     assert read_decisions(read_table(kept), frame) == settled
-    words = ("--method=plknn", "--folds=2", "--ignore=truth", "--decisions", kept)
-    accepted("clean", made / "table.csv", f"--out={made / 'again.csv'}", *words)
+    monkeypatch.chdir(made)
+    accepted(*shlex.split(command)[1:], "--out=again.csv")  # of two, the last counts
     again = pd.read_csv(made / "again.csv")
     assert {place: again["chosen_label"][place] for place in settled} == settled
 
@@ -98,13 +103,9 @@ def test_the_owner_is_served_while_others_hold_more_connections_than_there_are_d
     finally:
         served.end()
     assert code == 0
-    assert said.splitlines()[-5:] == [
-        "5 rows settled, in",
-        str(kept),
-        "",
-        "Next, clean again: repeat the command that wrote the table, and add",
-        f"  --decisions {kept}",
-    ]
+    *last, command = said.splitlines()[-5:]
+    assert last == ["5 rows settled, in", str(kept), "", "Next, clean again:"]
+    assert command.endswith(f" --decisions {kept}")
     assert set(said.splitlines()[:-5]) <= {"Press Ctrl-C to end the review."}
     assert len(kept.read_text().splitlines()) == 5
 
@@ -141,6 +142,37 @@ def test_a_file_of_something_else_is_not_taken_for_decisions(made, tmp_path, mon
         notes.write_text("my notes")
         assert message in refusal(monkeypatch, made / "clean.csv", f"--decisions={notes}")
         assert notes.read_text() == "my notes"
+
+
+def test_options_that_cannot_be_are_refused_before_anybody_waits(made, tmp_path, monkeypatch):
+    clean = made / "clean.csv"
+    assert "'weight'" in refusal(monkeypatch, clean, "--show=weight")
+    assert "'label', which holds candidate labels" in refusal(monkeypatch, clean, "--show=label")
+    both = refusal(monkeypatch, clean, "--conflicts", f"--queue={tmp_path / 'q.jsonl'}")
+    assert "Leave one of them out" in both
+    queue = tmp_path / "q.jsonl"
+    queue.write_text("my notes")
+    assert "my notes" in refusal(monkeypatch, clean, f"--queue={queue}")
+    from_python = tmp_path / "clean.csv"  # without the file that says how it was made
+    from_python.write_bytes(clean.read_bytes())
+    assert "takes the command that made it" in refusal(monkeypatch, from_python, "--watch")
+
+
+def test_where_reviewers_agree_there_is_no_conflict_to_settle(made, tmp_path, monkeypatch):
+    kept = tmp_path / "kept.jsonl"
+    for name in ("Ann", "Ben"):
+        review = ReviewProcess(made / "clean.csv", f"--decisions={kept}", f"--reviewer={name}")
+        try:
+            for row in (1, 2):
+                decision = {"row": row, "label": "fox", "before": None}
+                assert review.ask("POST", "decisions", decision)[0] == 200
+            code, said = review.end(signal.SIGINT)
+        finally:
+            review.end()
+    assert code == 0
+    assert "Ann and Ben decided alike in 100 % of 2 rows" in said
+    run = run_command_here("review", made / "clean.csv", f"--decisions={kept}", "--conflicts")
+    assert (run.code, run.err) == (0, "Reviewers disagree on no row.\n")
 
 
 def test_names_that_do_not_tell_rows_apart_are_refused(made, monkeypatch):

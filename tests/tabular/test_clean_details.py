@@ -1,6 +1,7 @@
 """How a cleaned table came about, in a file beside it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,21 @@ def test_networks_are_kept_by_row_in_the_order_of_its_candidates():
 def test_networks_are_left_out_of_rows_that_nobody_looks_at():
     marked = (False, False, True, False)
     assert list(described(cleaning(TWO_NETWORKS, (), marked)).per_network) == [3]
+
+
+def test_networks_are_kept_of_rows_with_known_labels_that_a_review_shows_as_if_unknown():
+    frame = pd.DataFrame(
+        {
+            "size": ["1.5", "2.5", "0.5", "4.0"],
+            "label": ["9|10", "9", "9|10", "x|9|10"],
+            "true": ["9", "", "x", ""],
+        }
+    )
+    task = prepare_task(frame, ignore=(), truth="true")
+    found = replace(cleaning(TWO_NETWORKS, (), [False] * 4), unaided={0: CELLS[0], 2: CELLS[2]})
+    details = describe_cleaning(task, quick_network(), found, accuracy=None, **SETTINGS)
+    # The set of the third row has got its true label, of which networks said nothing.
+    assert list(details.per_network) == [1]
 
 
 def test_of_too_many_rows_the_most_doubtful_ones_have_networks(monkeypatch):

@@ -120,7 +120,8 @@ def test_a_file_of_any_format_is_read_back(tmp_path, by_network, suffix):
     assert rows.second_look.tolist() == frame["second_look"].tolist()
     assert list(rows.values.columns) == list(three_clouds(30).columns)
     assert len(rows.histories) == 2
-    assert set(rows.per_network) == set(np.flatnonzero(frame["second_look"]))
+    known = rows.unaided_confidences.keys()
+    assert rows.per_network.keys() == known | set(np.flatnonzero(frame["second_look"]))
 
 
 def test_a_label_that_all_networks_prefer_is_chosen(by_network):

@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, written
+from disambig.tabular.cleaned_table import CleanedTable
 from waiting import PATIENCE
 from web.review_process import ReviewProcess
+from web.served_reviews import Served, served_review
 
 CHROMIUM = os.environ.get("DISAMBIG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -168,3 +170,15 @@ def review(cleaned: Path, tmp_path: Path) -> Iterator[Callable[[], ReviewProcess
     yield start
     for one in started:
         one.end()
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    """Return what serves a review of rows from this process; all write to one file."""
+    with contextlib.ExitStack() as serving:
+
+        def start(rows: CleanedTable, **options: Any) -> Served:
+            kept = tmp_path / "animals.decisions.jsonl"
+            return serving.enter_context(served_review(rows, kept, **options))
+
+        yield start

@@ -11,6 +11,7 @@ from PIL import Image
 
 from cli.command_runs import accepted
 from web.review_process import ReviewProcess
+from web.test_report_in_a_browser import press_label
 
 pytestmark = pytest.mark.browser
 
@@ -56,10 +57,12 @@ def test_the_review(visit, vehicles, pictures):
     review = ReviewProcess(vehicles)
     try:
         opened = visit(review.address)
-        opened.set_viewport_size({"width": 1100, "height": 900})
-        for key in "1s2":
-            opened.keyboard.press(key)
-            opened.wait_for_selector("#status:has-text('Saved'), #status:has-text('Skipped')")
+        opened.set_viewport_size({"width": 1100, "height": 1180})
+        for place in (1, 2):
+            opened.keyboard.press("s")
+            press_label(opened, place)
+            opened.wait_for_selector("#status:has-text('Saved')")
+        opened.wait_for_selector("#ranges svg")
         opened.screenshot(path=pictures / "review.png")
     finally:
         review.end()

@@ -278,14 +278,24 @@ def _rounded_per_network(task: "TableTask", cleaning: Cleaning) -> dict[int, lis
     per_network, columns = cleaning.per_network, cleaning.columns
     if not len(per_network):
         return {}
-    rows = doubtful_first(columns["confidence"].to_numpy(), columns["second_look"].to_numpy())
+    doubtful = doubtful_first(columns["confidence"].to_numpy(), columns["second_look"].to_numpy())
+    rows = np.concatenate([doubtful[:_MOST_ROWS_WITH_NETWORKS], _shown_as_unknown(task, cleaning)])
     starts, sizes = task.candidates.starts, task.candidates.sizes
     by_row = {}
-    for row in rows[:_MOST_ROWS_WITH_NETWORKS].tolist():
+    for row in rows.tolist():
         of_row = per_network[:, starts[row] : starts[row] + sizes[row]].astype(np.float64)
         rounded = of_row.clip(0, 1).round(_DECIMALS)
         by_row[row + 1] = [shares.tolist() for shares in rounded if not np.isnan(shares).any()]
     return by_row
+
+
+def _shown_as_unknown(task: "TableTask", cleaning: Cleaning) -> IntArray:
+    """Return the rows with a known label of which a review shows some like any other."""
+    rows = np.array(list(cleaning.unaided), dtype=np.int64)
+    if task.truth is None or not len(rows):
+        return rows
+    inside: IntArray = rows[task.candidates[rows].contains(task.truth[rows])]
+    return inside
 
 
 def _run_lengths(task: "TableTask") -> list[int] | None:

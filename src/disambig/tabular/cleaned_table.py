@@ -86,6 +86,8 @@ class CleanedTable:
         The column of ``values`` that holds true labels.
     unaided_confidences : mapping from row to mappings from label to share
         What the model said of rows whose true label is known, before that was chosen.
+    labels : sequence of str
+        The columns of ``values`` that held candidate labels, where that is known.
     decision : ndarray of str of shape (n_samples,) or None
         The kind of decision that a person had made before the cleaning: "label", "not this",
         "none of these", "cannot tell", "bad row", or nothing; None if there were none.
@@ -125,6 +127,7 @@ class CleanedTable:
     features: Mapping[str, Sequence[str]] = field(default_factory=dict)
     truth: str | None = None
     unaided_confidences: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    labels: Sequence[str] = ()
     decision: AnyArray | None = None
 
     @property
@@ -255,6 +258,7 @@ def read_cleaned(
         features=details.features,
         truth=details.truth if details.truth in frame.columns else None,
         unaided_confidences=read_cells_of_rows(details.unaided_confidences),
+        labels=[name for name in details.labels if name in frame.columns],
     )
 
 

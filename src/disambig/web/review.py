@@ -1,66 +1,240 @@
 """Settle doubtful rows in a browser: one person, this machine."""
 
-import asyncio
-import json
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
-from disambig._core.errors import DisambigError
+from disambig._core.messages import row_count
+from disambig._core.typing import IntArray
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
-from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows, labels_decided
-from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
+from disambig.tabular.labels.decision_log import DecisionLog
+from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.reviewers import agreed_decisions, agreements, reviewer_name
+from disambig.web.doubtful_rows import (
+    SETTLE_SCRIPTS,
+    SETTLE_STYLES,
+    doubtful_data,
+    settle_section,
+)
 from disambig.web.group_rows import GroupAnswers
+from disambig.web.known_rows import KnownRows
 from disambig.web.owner_server import OwnerServer, listen_on_this_machine
+from disambig.web.page_values import full_values
+from disambig.web.pictures import Pictures, pictures_route
+from disambig.web.reasons_route import reasons_route
+from disambig.web.review_app import decision_fields, review_app
+from disambig.web.review_log import ReviewLog
 from disambig.web.shell import render_page
-from disambig.web.token_guard import TokenGuard, error_response, json_response
+from disambig.web.token_guard import TokenGuard
 
 _TOKEN_BYTES = 24
-_MAX_BODY = 100_000
-_SECONDS_FOR_BODY = 10
-_NOT_A_DECISION = "A decision needs a row, a label and the label before."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions:
+    """Which rows a review shows, and how.
+
+    Attributes
+    ----------
+    most_rows : int
+        Most rows on the page.
+    show : sequence of str
+        Columns to show; none for all.
+    blind : bool
+        Whether what the model says of a row is hidden until the row is answered.
+    checks : bool
+        Whether every twentieth row is one whose true label is known, where there are some.
+    reviewer : str
+        Who reviews; empty for somebody without a name.
+    conflicts : bool
+        Whether only rows are shown on which reviewers disagree.
+    questions : sequence of tuples
+        Rows to be asked in this order, from 0, each with its question, the labels it is about, and
+        how many errors the answer removes. None for the most doubtful rows.
+    """
+
+    most_rows: int = DEFAULT_ROWS_SHOWN
+    show: Sequence[str] = ()
+    blind: bool = False
+    checks: bool = True
+    reviewer: str = ""
+    conflicts: bool = False
+    questions: Sequence[tuple[int, str, Sequence[str], float]] | None = None
+
+
+class Review:
+    """A review of a table: its page, its log, and what comes of it.
+
+    Parameters
+    ----------
+    rows : CleanedTable
+        The table.
+    decisions : str
+        The file that decisions are appended to; those already in it count.
+    options : ReviewOptions, optional
+        Which rows are shown, and how.
+    folder : path, optional
+        Where the pictures are that the table names: its own folder. None for no pictures.
+    """
+
+    def __init__(
+        self,
+        rows: CleanedTable,
+        decisions: str,
+        options: ReviewOptions | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> None:
+        self.options = options or ReviewOptions()
+        self.decisions = DecisionLog(
+            decisions, DecidedRows(rows.values, rows.id), self.options.reviewer
+        )
+        self.log = ReviewLog(self.decisions, settles=self.options.conflicts)
+        self._saved_in = decisions
+        self._folder = folder
+        self._pictures = None if folder is None else Pictures(rows, folder)
+        self._lock = threading.Lock()
+        self.show(rows)
+
+    def show(self, rows: CleanedTable) -> None:
+        """Show these rows from now on: the same ones, perhaps cleaned again."""
+        self.rows = rows
+        self._known = KnownRows(rows)
+        _, self._conflicts = agreed_decisions(self.decisions.entries())
+        queue, checks = self._queue()
+        # A tab may still show those of the page before.
+        self.log.checks |= frozenset(checks)
+        self.data = doubtful_data(
+            rows,
+            most=self.options.most_rows,
+            saved_in=self._saved_in,
+            queue=queue,
+            unaided={row: self._known.unaided[row] for row in checks},
+            show=self.options.show,
+            pictures=() if self._pictures is None else self._pictures.columns,
+        ) | {"review": self._about(checks)}
+        self._groups = group_answers(rows, self.data)
+
+    def _queue(self) -> tuple[IntArray, list[int]]:
+        """Return the rows in the order in which they come, and those whose label is known."""
+        if self.options.conflicts:
+            rows = np.array(sorted(self._conflicts), dtype=np.int64)
+            return rows[np.argsort(self.rows.confidence[rows], kind="stable")], []
+        if self.options.questions is not None:
+            asked = dict.fromkeys(row for row, *_ in self.options.questions)
+            return np.array(list(asked), dtype=np.int64), []
+        queue = self.rows.doubtful_rows(self.options.most_rows)
+        if not self.options.checks:
+            return queue, []
+        return self._known.among(queue, self.rows.confidence)
+
+    def _about(self, checks: list[int]) -> dict[str, Any]:
+        """Return what the page should know beyond its rows."""
+        questions: dict[int, list[Any]] = {}
+        for row, text, labels, removes in self.options.questions or ():
+            questions.setdefault(row, [row + 1, text, list(labels), removes])
+        shown = self._conflicts if self.options.conflicts else {}
+        return {
+            "why": True,
+            "watch": False,
+            "blind": self.options.blind,
+            "reviewer": self.options.reviewer,
+            "isGiven": self.options.conflicts or self.options.questions is not None,
+            "checks": [row + 1 for row in checks],
+            "questions": list(questions.values()),
+            "said": [
+                [row + 1, [[reviewer_name(by), *decision_fields(one)] for by, one in said.items()]]
+                for row, said in shown.items()
+            ],
+        }
+
+    def app(
+        self,
+        *,
+        title: str,
+        current: Callable[[], CleanedTable] | None = None,
+        more_routes: Sequence[BaseRoute] = (),
+    ) -> Starlette:
+        """Return the application.
+
+        ``current`` returns the table as it was cleaned last, where that is done again meanwhile;
+        one of ``more_routes`` then tells the page of it.
+        """
+        routes: list[BaseRoute] = [
+            reasons_route(
+                self.rows,
+                self.data["columns"],
+                folder=self._folder,
+                current=lambda: (self.rows, self.data["columns"]),
+            )
+        ]
+        if self._pictures is not None:
+            routes.append(pictures_route(self._pictures))
+
+        def page() -> str:
+            with self._lock:  # tabs may come at once
+                rows = self.rows if current is None else current()
+                if rows is not self.rows:
+                    self.show(rows)
+                about = self.data["review"] | {"watch": current is not None}
+                return review_page(self.data | {"review": about}, title=title)
+
+        return review_app(
+            page,
+            self.log,
+            self.rows.candidates.classes.tolist(),
+            len(self.rows.candidates),
+            of_groups=lambda settled: {} if self._groups is None else self._groups(settled),
+            values_of=lambda row: full_values(self.rows, self.data["columns"], row),
+            results=self.results,
+            more_routes=[*routes, *more_routes],
+        )
+
+    def results(self) -> list[str]:
+        """Return how reviewers did, in sentences: against known labels, and against each other."""
+        entries = self.decisions.entries()
+        judged = self._known.judge(self.decisions.settled(check=True))
+        sentences = [judged] if judged else []
+        sentences += map(str, agreements(entries))
+        _, conflicts = agreed_decisions(entries)
+        if conflicts:
+            sentences.append(
+                f"Reviewers disagree on {row_count(len(conflicts))}: settle "
+                f"{'it' if len(conflicts) == 1 else 'them'} with disambig review --conflicts."
+            )
+        return sentences
 
 
 def serve_review(
-    rows: CleanedTable,
-    decisions: str,
+    review: Review,
     *,
     title: str,
-    most_rows: int = DEFAULT_ROWS_SHOWN,
-    ready: Callable[[str, DecisionLog], None],
-) -> DecisionLog:
-    """Serve until interrupted; return the decisions that were made.
+    ready: Callable[[str], None],
+    current: Callable[[], CleanedTable] | None = None,
+    more_routes: Sequence[BaseRoute] = (),
+) -> None:
+    """Serve a review until interrupted.
 
-    They are appended to the file ``decisions``; those already in it count. ``ready`` is called with
-    the address, which holds the token, and the decisions so far.
+    ``ready`` is called with the address, which holds the token; the rest is as for ``Review.app``.
     """
-    log = DecisionLog(decisions, DecidedRows(rows.values, rows.id))
-    data = doubtful_data(rows, most=most_rows, saved_in=decisions)
-    app = review_app(
-        review_page(data, title=title),
-        log,
-        rows.candidates.classes.tolist(),
-        len(rows.candidates),
-        group_answers(rows, data),
-    )
+    app = review.app(title=title, current=current, more_routes=more_routes)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     # A browser that comes before the server waits.
     with listen_on_this_machine() as listening:
         port = listening.getsockname()[1]
         server = OwnerServer(TokenGuard(app, token=token, port=port))
-        ready(f"http://127.0.0.1:{port}/{token}/", log)
+        ready(f"http://127.0.0.1:{port}/{token}/")
         with suppress(KeyboardInterrupt):  # how a review ends
             server.run(sockets=[listening])
-    return log
 
 
 def group_answers(rows: CleanedTable, data: Mapping[str, Any]) -> GroupAnswers | None:
@@ -74,105 +248,14 @@ def group_answers(rows: CleanedTable, data: Mapping[str, Any]) -> GroupAnswers |
 def review_page(data: Mapping[str, Any], *, title: str) -> str:
     """Return the page, which sends decisions to the server that it comes from.
 
-    ``data`` is what ``doubtful_data`` returned.
+    ``data`` is what ``doubtful_data`` returned, and what is said of the review.
     """
     return render_page(
         title=title,
-        lead="The most doubtful rows first: choose the label that is right.",
+        lead="",
         sections=[settle_section(data["savedIn"])],
-        scripts=SETTLE_SCRIPTS,
+        scripts=(*SETTLE_SCRIPTS, "copy.js", "watch.js"),
+        styles=(*SETTLE_STYLES, "review.css"),
         data={"doubtful": data},
         connects=True,
     )
-
-
-def review_app(
-    page: str,
-    log: DecisionLog,
-    classes: list[str],
-    n_rows: int,
-    of_groups: Callable[[Mapping[int, str]], Mapping[str, Any]] | None = None,
-    more_routes: Sequence[BaseRoute] = (),
-) -> Starlette:
-    """Return the application: the page, and the decisions on so many rows and these labels.
-
-    ``of_groups`` returns what all decisions that stand say of other rows. It is asked anew for
-    every answer, so that tabs, undone decisions and a new start see the same.
-    """
-    known = frozenset(classes)
-
-    def content_of(settled: Mapping[int, str]) -> dict[str, Any]:
-        decisions = [[row + 1, label] for row, label in settled.items()]
-        return {"settled": decisions, **({} if of_groups is None else of_groups(settled))}
-
-    async def answer(settled: Mapping[int, str], status: int = 200) -> Response:
-        return json_response(await run_in_threadpool(content_of, settled), status)
-
-    async def show_page(_: Request) -> Response:
-        return HTMLResponse(page.encode("utf-8", "backslashreplace"))
-
-    async def read_decisions(_: Request, status: int = 200) -> Response:
-        try:
-            settled = await run_in_threadpool(log.settled)
-        except (OSError, DisambigError) as error:
-            return error_response(f"{log.path} cannot be read: {error}", 500)
-        return await answer(labels_decided(settled), status)
-
-    async def decide(request: Request) -> Response:
-        try:
-            row, label, before = _parse_decision(await _read_body(request))
-        except ValueError as error:
-            return error_response(str(error))
-        if not 1 <= row <= n_rows:
-            return error_response(f"The rows are 1 to {n_rows}.")
-        if label is not None and label not in known:
-            return error_response("This label is not one of the classes.")
-        try:
-            settled = await run_in_threadpool(log.settle, row - 1, label, before=before)
-        except Conflict:
-            return await read_decisions(request, status=409)
-        except (OSError, DisambigError) as error:
-            return error_response(f"The decision could not be written: {error}", 500)
-        return await answer(labels_decided(settled))
-
-    return Starlette(
-        routes=[
-            Route("/", show_page),
-            Route("/decisions", read_decisions, methods=["GET"]),
-            Route("/decisions", decide, methods=["POST"]),
-            *more_routes,
-        ]
-    )
-
-
-async def _read_body(request: Request) -> bytes:
-    # A form of another page cannot send this type without asking first.
-    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        raise ValueError("A decision must be sent as application/json.")
-    body = b""
-    try:
-        async with asyncio.timeout(_SECONDS_FOR_BODY):
-            async for part in request.stream():
-                body += part
-                if len(body) > _MAX_BODY:
-                    raise ValueError(f"The request body is larger than {_MAX_BODY // 1000} kB.")
-    except TimeoutError:
-        raise ValueError(
-            f"The request body did not come within {_SECONDS_FOR_BODY} seconds."
-        ) from None
-    except ClientDisconnect:
-        raise ValueError("The request body broke off.") from None  # nobody reads that
-    return body
-
-
-def _parse_decision(body: bytes) -> tuple[int, str | None, str | None]:
-    """Return the number of a row, the label chosen, and the one that was thought to stand."""
-    try:
-        content = json.loads(body)
-        row, label, before = content["row"], content["label"], content["before"]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError(_NOT_A_DECISION) from error
-    is_label = isinstance(label, str | None) and isinstance(before, str | None)
-    if type(row) is not int or not is_label:
-        raise ValueError(_NOT_A_DECISION)
-    return row, label, before

@@ -29,16 +29,18 @@ def render_page(
     lead: str,
     sections: Sequence[Section],
     scripts: Sequence[str] = ("charts.js", "tables.js"),
+    styles: Sequence[str] = ("style.css",),
     data: Mapping[str, object] | None = None,
     connects: bool = False,
 ) -> str:
     """Return a page as one HTML file.
 
-    Below its heading it has a lead of a sentence or two. Scripts are files among the assets, run in
-    this order; ``data`` is what they read, by the id of the element that holds it. If the page
-    connects, they may send requests to the server that it comes from.
+    Below its heading it has a lead of a sentence or two, or none. Scripts and styles are files
+    among the assets, in this order; ``data`` is what scripts read, by the id of the element that
+    holds it. If the page connects, they may send requests to the server that it comes from, and
+    pictures may come from there.
     """
-    style = _asset("style.css")
+    looks = [_asset(name) for name in styles]
     sources = [_asset(name) for name in scripts]
     allowed = " ".join(map(_digest, sources)) or "'none'"
     partner = "'self'" if connects else "'none'"
@@ -46,8 +48,8 @@ def render_page(
     policy = "; ".join(
         (
             "default-src 'none'",
-            "img-src data:",
-            f"style-src {_digest(style)}",
+            "img-src 'self' data:" if connects else "img-src data:",
+            f"style-src {' '.join(map(_digest, looks))}",
             f"script-src {allowed}",
             f"connect-src {partner}",
             "base-uri 'none'",
@@ -59,7 +61,7 @@ def render_page(
         title=title,
         lead=lead,
         sections=sections,
-        style=Markup(style),  # noqa: S704  # our own file
+        styles=[Markup(look) for look in looks],  # noqa: S704  # our own files
         scripts=[Markup(source) for source in sources],  # noqa: S704  # our own files
         data={name: _json(value) for name, value in (data or {}).items()},
         policy=policy,

@@ -16,7 +16,12 @@ from disambig.tabular.provenance import TRUE_LABELS
 from disambig.web.answer_section import Statement, answer_section, next_step, right_labels
 from disambig.web.charts.reliability import reliability_diagram
 from disambig.web.doubt_section import doubt_section
-from disambig.web.doubtful_rows import SETTLE_SCRIPTS, doubtful_data, settle_section
+from disambig.web.doubtful_rows import (
+    SETTLE_SCRIPTS,
+    SETTLE_STYLES,
+    doubtful_data,
+    settle_section,
+)
 from disambig.web.groups_section import groups_section
 from disambig.web.making_section import making_section
 from disambig.web.markup import element, fragment, table_html
@@ -80,6 +85,7 @@ def table_page(
         lead=_lead(rows),
         sections=sections,
         scripts=("charts.js", "tables.js", "copy.js", "print.js", *SETTLE_SCRIPTS),
+        styles=SETTLE_STYLES,
         data={"doubtful": doubtful_data(rows, most=most_rows)},
     )
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from disambig.web import owner_server, review
+from disambig.web import owner_server, review_app
 from disambig.web.owner_server import Connection, OwnerServer, listen_on_this_machine
 from disambig.web.token_guard import TokenGuard
 from waiting import PATIENCE, wait_until
@@ -54,7 +54,7 @@ class Served:
 
     async def _read(self, request: Request) -> Response:
         try:
-            return PlainTextResponse(await review._read_body(request))
+            return PlainTextResponse(await review_app._read_body(request))
         except ValueError as error:
             return PlainTextResponse(str(error), 400)
 
@@ -178,7 +178,7 @@ def test_a_byte_at_a_time_buys_no_time(serve, body) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_body_that_does_not_come_is_given_up_though_the_token_did(serve, monkeypatch) -> None:
-    monkeypatch.setattr(review, "_SECONDS_FOR_BODY", 0.3)
+    monkeypatch.setattr(review_app, "_SECONDS_FOR_BODY", 0.3)
     served = serve()
     lines = ("Content-Type: application/json", "Content-Length: 100")
     connection = served.connect(served.head("body", *lines, method="POST") + b"half")
@@ -227,7 +227,7 @@ def test_more_connections_with_the_token_than_there_is_room_for_wait_their_turn(
 
 def test_the_owner_s_half_request_gives_way_after_all_strangers(serve, monkeypatch) -> None:
     monkeypatch.setattr(Connection, "seconds", PATIENCE)
-    monkeypatch.setattr(review, "_SECONDS_FOR_BODY", PATIENCE)
+    monkeypatch.setattr(review_app, "_SECONDS_FOR_BODY", PATIENCE)
     served = serve(most_connections=5)
     lines = ("Content-Type: application/json", "Content-Length: 100")
     owner = served.connect(served.head("body", *lines, method="POST") + b"half")
@@ -239,7 +239,7 @@ def test_the_owner_s_half_request_gives_way_after_all_strangers(serve, monkeypat
 
 def test_half_a_request_with_the_token_gives_way_too(serve, monkeypatch) -> None:
     monkeypatch.setattr(Connection, "seconds", PATIENCE)
-    monkeypatch.setattr(review, "_SECONDS_FOR_BODY", PATIENCE)
+    monkeypatch.setattr(review_app, "_SECONDS_FOR_BODY", PATIENCE)
     served = serve(most_connections=3)
     lines = ("Content-Type: application/json", "Content-Length: 100")
     half = served.head("body", *lines, method="POST") + b"half"

@@ -6,7 +6,9 @@ from starlette.testclient import TestClient
 from disambig.tabular.labels.decision_log import DecisionLog
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.doubtful_rows import doubtful_data
-from disambig.web.review import group_answers, review_app
+from disambig.web.review import group_answers
+from disambig.web.review_app import review_app
+from disambig.web.review_log import ReviewLog
 from web.photo_rows import counted, photo_rows
 
 ROWS = photo_rows()
@@ -20,13 +22,16 @@ def start(tmp_path):
     def start_review() -> TestClient:
         log = DecisionLog(tmp_path / "log.jsonl", DecidedRows(ROWS.values, ROWS.id))
         answers = group_answers(ROWS, doubtful_data(ROWS, saved_in="log.jsonl"))
-        return TestClient(review_app("", log, CLASSES, len(ROWS.candidates), answers))
+        return TestClient(
+            review_app(lambda: "", ReviewLog(log), CLASSES, len(ROWS.candidates), of_groups=answers)
+        )
 
     return start_review
 
 
 def decide(client: TestClient, row: int, label: str | None, before: str | None = None):
-    return client.post("/decisions", json={"row": row, "label": label, "before": before})
+    stood = None if before is None else [before, None]
+    return client.post("/decisions", json={"row": row, "label": label, "before": stood})
 
 
 def confidences(content: dict) -> dict[int, dict[str, float]]:

@@ -98,15 +98,26 @@ class DecisionLog:
         author saw: if another one stands, raise ``Conflict`` and write nothing. ``settles`` says
         that it ends a conflict of other reviewers, ``check`` that the label of the row is known.
         """
+        entries = self.record(row, decision, before=before, settles=settles, check=check)
+        return self._own(entries, check=check)
+
+    def record(
+        self,
+        row: int,
+        decision: Decision | None,
+        *,
+        before: Decision | None,
+        settles: bool = False,
+        check: bool = False,
+    ) -> list[Entry]:
+        """Do what ``settle`` does, and return all that was decided by whomever."""
         with self._lock, self._open(create=True) as file:
             assert file is not None
             entries = self._read(file)
-            standing = self._own(entries, check=check)
-            if standing.get(row) != before:
+            if self._own(entries, check=check).get(row) != before:
                 raise Conflict
             self._append(file, self._lines(row, decision, settles=settles, check=check))
-            apply_decision(standing, row, decision)
-            return standing
+            return [*entries, Entry(row, decision, self.reviewer, settles, check)]
 
     def _own(self, entries: Iterable[Entry], *, check: bool) -> dict[int, Decision]:
         standing: dict[int, Decision] = {}

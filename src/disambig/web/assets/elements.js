@@ -3,11 +3,26 @@
 
 const byId = (id) => document.getElementById(id);
 
-const make = (tag, attributes = {}, ...children) => {
-  const made = document.createElement(tag);
+const filled = (made, attributes, children) => {
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;
 };
 
+const make = (tag, attributes = {}, ...children) =>
+  filled(document.createElement(tag), attributes, children);
+
+const makeSvg = (tag, attributes = {}, ...children) =>
+  filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+// Long names break after underscores, not inside words.
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
+
+// Estimates are told in whole numbers.
+const about = (count) => (count < 0.5 ? "less than one" : `about ${Math.round(count).toLocaleString("en")}`);
+
+const aboutSome = (count, one, more = `${one}s`) => `${about(count)} ${count < 1.5 ? one : more}`;
+
+const plural = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;

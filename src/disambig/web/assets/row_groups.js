@@ -13,12 +13,13 @@ class RowGroups {
   };
 
   // data as on the page, null where no rows come together; all rows in its order, to which this adds
-  // their group or null; whether a server computes what decisions say; the label a row is settled
-  // on, if any; and what to do with a row that is chosen.
-  constructor(data, rows, { served, settledLabel, open }) {
+  // their group or null; whether a server computes what decisions say; whether to hide what the
+  // model says; what is decided on a row; and what to do with a row that is chosen.
+  constructor(data, rows, { served, isBlind, decisionOn, open }) {
     this.data = data;
     this.served = served;
-    this.settledLabel = settledLabel;
+    this.isBlind = isBlind;
+    this.decisionOn = decisionOn;
     this.open = open;
     const groups = (data?.names ?? []).map((name, i) =>
       ({ name, size: data.sizes[i], canKeep: data.canKeep[i], isTold: data.isTold[i], rows: [] }));
@@ -83,12 +84,13 @@ class RowGroups {
   }
 
   #tile(mate, isCurrent) {
-    const decided = this.settledLabel(mate);
-    const label = decided ?? mate.labels[0];
+    const decision = this.decisionOn(mate);
+    const isHidden = this.isBlind && decision === null;
+    const label = decision === null ? mate.labels[0] : decisionText(decision);
     const before = mate.table.confidences[0];
     const notes = [];
-    if (decided !== undefined) notes.push("decided");
-    else {
+    if (decision !== null) notes.push("decided");
+    else if (!isHidden) {
       const sureness = percent(mate.confidences[0]);
       const changed = percent(before) !== sureness || mate.table.candidates[0] !== mate.candidates[0];
       const was = mate.table.candidates[0] === mate.candidates[0] ? "" : `${mate.table.labels[0]} `;
@@ -97,11 +99,11 @@ class RowGroups {
     const button = make(
       "button", { type: "button" },
       make("span", { class: "note" }, mate.name === String(mate.number) ? `Row ${mate.number}` : mate.name),
-      make("strong", {}, label),
+      make("strong", {}, isHidden ? "open" : label),
       make("span", { class: "note" }, ...notes),
-      make("progress", {
-        max: 1, value: decided === undefined ? mate.confidences[0] : 1, "aria-hidden": "true",
-      }),
+      ...(isHidden ? [] : [make("progress", {
+        max: 1, value: decision === null ? mate.confidences[0] : 1, "aria-hidden": "true",
+      })]),
     );
     if (isCurrent) button.setAttribute("aria-current", "true");
     button.addEventListener("click", () => {

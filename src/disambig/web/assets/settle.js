@@ -1,249 +1,206 @@
 "use strict";
-// Settle doubtful rows one after the other. Everything from the table enters as text, never as HTML.
+// Settle doubtful rows one after the other: what keys and buttons do, and what is shown then.
+// Everything from the table enters as text, never as HTML.
 
 {
   const data = JSON.parse(byId("doubtful").textContent);
   const all = rowsOf(data);
   const rowOf = new Map(all.map((row) => [row.number, row]));
   const served = data.savedIn !== null;
+  const { blind: isBlind = false, isGiven = false } = data.review ?? {};
+  const hasGroups = data.groups !== null;
+  const hasMisses = data.misses.length > 0;
   const decisions = served ? new ServerDecisions() : new BrowserDecisions(data.key);
-  const undoable = []; // what this tab did, so that it can be taken back: [number, label before]
-  const skipped = new Set();
+  const decisionOn = (row) => decisions.of(row.number);
+  const keys = keysOfLabels(data.classes, all);
+  const pace = new Pace(data.secondsEach);
+  const failed = new Set(); // rows whose latest answers were not saved
   let current = null;
-  let busy = false;
+  let waiting = 0; // answers that change what other rows of their group say
 
-  const say = (text, isBad = false) => {
-    byId("status").textContent = text;
+  const groups = new RowGroups(data.groups, all, { served, isBlind, decisionOn, open: (row) => show(row) });
+  const queue = new RowQueue(all, decisions, groups, { surest: data.groups?.surest ?? 0, isGiven });
+  const card = new Card(data, keys, { decisionOn, choose: (decision) => decide(decision) });
+  const values = new RowValues(data, all, { served });
+  const why = new Why(data, {
+    hides: (row) => isBlind && queue.isOpen(row),
+    values: values.valuesOf,
+    isText: values.isText,
+    tellColumns: (row, names) => values.mark(row, names),
+  });
+  const summary = new Summary(data, queue, pace);
+  const list = new RowList(queue, { hasNames: data.id !== null, hasGroups, hasMisses, isBlind }, (row) => {
+    show(row);
+    byId("card").scrollIntoView({ block: "nearest" });
+  });
+
+  const say = (text, { isBad = false, row = null } = {}) => {
+    const parts = [text];
+    if (row !== null) {
+      const button = make("button", { type: "button" }, "Show that row");
+      button.addEventListener("click", () => show(row));
+      parts.push(" ", button);
+    }
+    byId("status").replaceChildren(...parts);
     byId("status").classList.toggle("warn", isBad);
   };
 
-  // Which row comes next.
-  const wanted = () => byId("class-filter").value;
-  const hasWantedLabel = (row) =>
-    wanted() === "" || row.labels.includes(wanted()) || row.miss?.label === wanted();
-  const hasWantedDoubt = (row) => {
-    const kind = byId("doubt-filter").value;
-    return kind === "" || (kind === "set") === (row.miss !== null);
-  };
-  const settledLabel = (row) => decisions.labels.get(row.number);
-  const isOpen = (row) => settledLabel(row) === undefined;
-  const isDoubtful = (row) => (decisions.confidences.has(row.number)
-    ? row.confidences[0] <= data.groups.surest : !row.isMate);
-  // Other rows of a group are listed once they have become doubtful, or were settled here.
-  const isListed = (row) =>
-    !row.isMate || isDoubtful(row) || (!isOpen(row) && row.labels.length > 1);
-  const listedRows = () => groups.inOrder(all.filter(isListed));
-  const inQueue = () => listedRows().filter((row) => hasWantedLabel(row) && hasWantedDoubt(row));
-  const next = () => {
-    const open = inQueue().filter((row) => isOpen(row) && isDoubtful(row));
-    const ready = open.filter((row) => !skipped.has(row.number));
-    // One picture after the other.
-    const together = ready.find((row) => row.group !== null && row.group === current?.group);
-    return together ?? ready[0] ?? again(open);
-  };
-  const again = (open) => {
-    for (const row of open) skipped.delete(row.number);
-    return open[0] ?? null;
-  };
-
   // What is shown.
-  const showGain = () => {
-    const rows = all.filter(isListed);
-    const done = rows.filter((row) => !isOpen(row));
-    const left = rows.filter((row) => isOpen(row) && isDoubtful(row));
-    const sure = rows.length - done.length - left.length;
-    const doubt = (some) => some.reduce((sum, row) => sum + 1 - row.confidences[0], 0);
-    const { errors, rows: total } = data.totals;
-    // Confidences here are rounded.
-    const without = (some) => Math.max(0, (decisions.errors ?? errors) - doubt(some));
-    const now = without(done);
-    const facts = [
-      [`${left.length}`, `rows left of ${rows.length}${sure ? `; their groups made ${sure} sure` : ""}`],
-      [now.toFixed(1), `labels expected to be wrong if your decisions are right, ${errors.toFixed(1)} before`],
-      [percent(1 - now / total), `expected to be right, ${percent(1 - errors / total)} before`],
-      [without(rows).toFixed(1), "expected to be wrong once all rows here are settled correctly"],
-    ];
-    byId("gain").replaceChildren(
-      ...facts.map(([figure, what]) => make("li", {}, make("strong", {}, figure), make("span", {}, what))),
-    );
-  };
-
-  // The label from outside the set comes first, unless it is among the candidates.
-  const isOutside = ({ labels, miss }) => miss?.label != null && !labels.includes(miss.label);
-  const choicesOf = (row) => (isOutside(row) ? [row.miss.label, ...row.labels] : row.labels);
-
-  const candidateParts = (row, place) => [
-    make("span", {}, percent(row.confidences[place])),
-    make("progress", { max: 1, value: row.confidences[place], "aria-hidden": "true" }),
-    ...row.opinions.map((said, network) =>
-      make("span", { class: "note" }, `network ${network + 1}: ${percent(said[inTable(row, place)])}`)),
-  ];
-  // Networks say what they said, in the order of the table.
-  const inTable = (row, place) => row.table.candidates.indexOf(row.candidates[place]);
-
-  const showChoices = (row) => {
-    const choices = choicesOf(row).map((label, i) => {
-      const key = i < 9 ? make("kbd", {}, String(i + 1)) : "";
-      const place = row.labels.indexOf(label);
-      const parts = place < 0
-        ? [make("span", { class: "note" }, "not in the set")] : candidateParts(row, place);
-      const isChosen = settledLabel(row) === label;
-      const button = make(
-        "button", { type: "button", "aria-pressed": String(isChosen) },
-        key, make("strong", {}, label), ...parts,
-      );
-      button.addEventListener("click", () => decide(label));
-      return make("li", {}, button);
-    });
-    byId("choices").replaceChildren(...choices);
-  };
-
-  const missText = ({ probability, label }) => {
-    const then = label === null ? "" : ` It would then be: ${label}.`;
-    return `The set may miss the right label: probability ${probability.toFixed(2)}.${then}`;
-  };
-
   const show = (row) => {
+    const wasOver = current === null;
     current = row;
-    for (const id of ["choices", "values", "skip"]) byId(id).hidden = row === null;
-    byId("other-label").hidden = row === null;
-    byId("miss").hidden = !row?.miss;
-    byId("undo").disabled = undoable.length === 0;
+    if (wasOver || row === null) summary.show(row);
+    pace.show();
+    for (const id of ["choices", "skip", "other-label", "values"]) byId(id).hidden = row === null;
+    for (const button of byId("other-answers").querySelectorAll("[data-answer]")) button.hidden = row === null;
+    byId("undo").disabled = !decisions.canUndo;
     groups.show(row);
-    if (row === null) {
-      const onPage = data.rows.length;
-      const sure = all.some((one) => isListed(one) && isOpen(one) && !isDoubtful(one));
-      const done = `All rows here are settled${sure ? ", or sure by what was settled in their groups" : ""}`;
-      byId("card-title").textContent = onPage ? done : "No rows need to be checked";
-      byId("card-place").textContent = data.totals.doubtful > onPage
-        ? `${data.totals.doubtful - onPage} less doubtful rows are not on this page.` : "";
-      return;
+    values.show(row);
+    why.show(row);
+    byId("columns-left-out").hidden = row === null || data.columnsLeftOut === 0;
+    if (row === null) return;
+    const wanted = queue.wanted();
+    const place = wanted.indexOf(row) + 1; // 0 if the filter has been changed since, or not doubtful
+    const first = hasGroups ? "the group with the most doubtful row first" : "the most doubtful first";
+    const order = isGiven ? "" : `, ${first}`;
+    card.show(row, place ? `${place} of ${wanted.length}${order}.` : "");
+    const after = queue.coming(row).find((one) => one !== row);
+    if (after !== undefined) {
+      why.prefetch(after);
+      values.fetch(after);
     }
-    byId("card-title").textContent =
-      data.id === null ? `Row ${row.number}` : `${data.id} ${row.name}, row ${row.number}`;
-    const queue = inQueue();
-    const place = queue.indexOf(row) + 1; // 0 if the filter has been changed since, or not doubtful
-    const first = data.groups === null ? "the most doubtful first" : "the group with the most doubtful row first";
-    byId("card-place").textContent = [
-      place ? `${place} of ${queue.length}, ${first}.` : "",
-      isOpen(row) ? "" : `Decided: ${settledLabel(row)}.`,
-    ].join(" ");
-    if (row.miss) byId("miss").textContent = missText(row.miss);
-    byId("other").value = "";
-    byId("choose-other").disabled = true;
-    showChoices(row);
-    byId("values").replaceChildren(
-      ...data.columns.map((name, place) =>
-        make("div", {}, make("dt", {}, name), make("dd", {}, row.values[place]))),
-    );
   };
 
   const showAll = () => {
-    showGain();
-    if (hasGroups) list.arrange({ keepPage: true });
+    summary.show(current);
+    if (hasGroups || byId("state-filter").value !== "") list.arrange({ keepPage: true });
     else list.show();
-    byId("export").disabled = all.every(isOpen);
+    byId("undo").disabled = !decisions.canUndo;
+    byId("export").disabled = summary.decided().length === 0;
   };
+
+  const showNext = (from) => show(queue.coming(from)[0] ?? null);
 
   // What is done.
-  const save = async (number, label) => {
-    if (busy) return false;
-    busy = true;
-    say("Saving …");
-    try {
-      const before = decisions.labels.get(number) ?? null;
-      const saved = await decisions.save(number, label);
-      takeConfidences(all, data.classes, decisions.confidences);
-      if (saved) undoable.push([number, before]);
-      else say("This row was settled in another tab. Choose again to change it.", true);
-      return saved;
-    } catch (error) {
-      say(`Not saved. ${error.message}`, true);
-      return false;
-    } finally {
-      busy = false;
-    }
-  };
-
   const savedWhere = () => {
     if (served) return ` in ${data.savedIn}`;
     return decisions.lasting ? " in this browser" : " until this page is closed: save them as a file";
   };
 
-  const decide = async (label) => {
+  const modelText = (row) => {
+    if (!isBlind) return "";
+    return ` The model: ${row.table.labels[0]} ${percent(row.table.confidences[0])}.`;
+  };
+
+  // The next row is shown at once, so that every key is about the row that is seen. Only where an
+  // answer changes what is said of the next row, keys wait for it.
+  const decide = async (decision) => {
     const row = current;
-    if (row === null) return;
-    const saved = await save(row.number, label);
-    if (saved) say(`Saved${savedWhere()}: ${label}.`);
-    if (row === current) show(saved ? next() : row); // unless another was opened meanwhile
-    else if (hasGroups) show(current);
+    if (row === null || isWaiting()) return;
+    pace.answer();
+    const waits = served && (row.group?.isTold ?? false);
+    if (waits) {
+      waiting += 1;
+      say("Saving …");
+    }
+    const saving = decisions.save(row.number, decision);
+    if (!waits) showNext(row);
+    try {
+      const saved = await saving;
+      failed.delete(row);
+      takeConfidences(all, data.classes, decisions.confidences);
+      if (saved) say(`Saved${savedWhere()}: ${decisionText(decision)}.${modelText(row)}`);
+      else tellConflict(row, waits);
+      if (waits && row === current) { // unless another was opened meanwhile
+        if (saved) showNext(row);
+        else show(row);
+      } else if (hasGroups) show(current);
+    } catch (error) {
+      // Nobody is taken back to it: the next key may be about the row that is seen.
+      failed.add(row);
+      const numbers = [...failed].map(({ number }) => number).join(", ");
+      const rows = `${failed.size === 1 ? "row" : "rows"} ${numbers}`;
+      say(`Not saved: ${rows}. ${error.message}`, { isBad: true, row: [...failed][0] });
+      if (current === null) showNext(null); // it is not the end after all
+    } finally {
+      if (waits) waiting -= 1;
+    }
     showAll();
   };
 
+  const isWaiting = () => {
+    if (waiting > 0) say("Still saving: that key was not taken.", { isBad: true });
+    return waiting > 0;
+  };
+
+  const tellConflict = (row, isShown) => {
+    const standing = decisionOn(row);
+    const what = standing === null ? "it is open again" : `it is now ${decisionText(standing)}`;
+    if (isShown) say("This row was settled in another tab. Choose again to change it.", { isBad: true });
+    else say(`Row ${row.number} was settled in another tab (${what}), so your answer was not saved.`, { isBad: true, row });
+  };
+
   const undo = async () => {
-    const last = undoable.at(-1);
-    if (last === undefined || busy) return;
-    const [number, before] = last;
-    if (await save(number, before)) {
-      undoable.splice(-2); // itself, and what it took back
-      say("Undone.");
-      show(rowOf.get(number));
+    if (isWaiting() || !decisions.canUndo) return;
+    say("Undoing …");
+    try {
+      const number = await decisions.undo();
+      takeConfidences(all, data.classes, decisions.confidences);
+      const row = rowOf.get(number);
+      if (number === null) say("Nothing was undone: another tab has decided on that row meanwhile.", { isBad: true });
+      else if (row === undefined) say(`Undone: row ${number}, which is not on this page.`);
+      else {
+        say("Undone.");
+        show(row);
+      }
+    } catch (error) {
+      say(`Not undone. ${error.message}`, { isBad: true });
     }
     showAll();
   };
 
   const skip = () => {
-    if (current === null || busy) return;
-    skipped.add(current.number);
+    if (current === null || isWaiting()) return;
+    queue.skip(current);
     say("Skipped; the row comes back at the end.");
-    show(next());
+    showNext(current);
   };
 
   const exportFile = () => {
-    const named = all.filter((row) => !isOpen(row))
-      .map((row) => [row.name, settledLabel(row)]);
+    const named = summary.decided().map((row) => [row.name, decisionOn(row)]);
     const file = new Blob([decisionsAsCsv(data.id ?? "row", named)], { type: "text/csv" });
     const link = make("a", { href: URL.createObjectURL(file), download: "decisions.csv" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers read it later
-    say(`${named.length} decisions were saved as decisions.csv.`);
+    say(`${plural(named.length, "decision")} ${named.length === 1 ? "was" : "were"} saved as decisions.csv.`);
   };
 
-  const hasMisses = data.misses.length > 0;
-  const hasGroups = data.groups !== null;
-  const groups = new RowGroups(data.groups, all, { served, settledLabel, open: (row) => show(row) });
-  const list = new RowList(listedRows, { hasNames: data.id !== null, hasGroups, hasMisses }, {
-    settledLabel,
-    hasWantedDoubt,
-    open: (row) => {
-      show(row);
-      byId("card").scrollIntoView({ block: "nearest" });
-    },
-  });
-  if (hasGroups) list.sortBy("list-group");
-  else list.arrange();
-
   // Wiring.
+  if (hasGroups && !isGiven) list.sortBy("list-group");
+  else if (!isGiven && !isBlind) list.sortBy("list-confidence");
+  else list.arrange();
   const option = (label) => make("option", { value: label }, label);
-  const occurring = new Set(all.flatMap(choicesOf));
+  const occurring = new Set(all.flatMap((row) => [...row.labels, row.miss?.label]));
   byId("class-filter").append(...data.classes.filter((label) => occurring.has(label)).map(option));
   byId("other").append(...data.classes.map(option));
   const filter = (event) => {
-    skipped.clear();
-    show(next());
-    // So that number keys choose; but who moves by keyboard stays here.
+    queue.startAgain();
+    showNext(null);
+    list.arrange();
+    // So that keys choose; but who moves by keyboard stays here.
     if (!event.target.matches(":focus-visible")) event.target.blur();
   };
   byId("class-filter").addEventListener("change", filter);
-  byId("doubt-filter").addEventListener("change", (event) => {
-    filter(event);
-    list.arrange();
-  });
+  byId("doubt-filter").addEventListener("change", filter);
+  byId("state-filter").addEventListener("change", () => list.arrange());
   for (const id of ["doubt-label", "list-doubt"]) byId(id).hidden = !hasMisses;
   byId("other").addEventListener("change", () => {
     byId("choose-other").disabled = byId("other").value === "";
   });
-  byId("choose-other").addEventListener("click", () => decide(byId("other").value));
+  byId("choose-other").addEventListener("click", () => decide(asDecision(byId("other").value)));
+  for (const button of byId("other-answers").querySelectorAll("[data-answer]")) {
+    button.addEventListener("click", () => decide(asDecision(null, button.dataset.answer)));
+  }
   byId("undo").addEventListener("click", undo);
   byId("skip").addEventListener("click", skip);
   byId("export").addEventListener("click", exportFile);
@@ -251,34 +208,38 @@
   byId("list-name").hidden = data.id === null;
   byId("list-group").firstElementChild.textContent = groups.title;
   byId("list-group").hidden = !hasGroups;
-  if (data.columnsLeftOut > 0) {
-    byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
-    byId("columns-left-out").hidden = false;
-  }
+  showLegend(keys, data.classes);
+  byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
+
   // Keys decide only on a row that is in sight: a report has other parts.
   const isInSight = () => {
-    const { top, bottom } = byId("choices").getBoundingClientRect();
+    const { top, bottom } = byId("answers").getBoundingClientRect();
     return top < innerHeight && bottom > 0;
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.target.closest("input, select, textarea") || (current !== null && !isInSight())) return;
-    const choices = current === null ? [] : choicesOf(current);
-    const label = /^[1-9]$/.test(event.key) ? choices[Number(event.key) - 1] : undefined;
-    if (label !== undefined) decide(label);
-    else if (event.key === "u") undo();
-    else if (event.key === "s") skip();
+    const { key } = event;
+    if (key === UNDO_KEY) undo();
+    else if (key === SKIP_KEY) skip();
+    else if (key === HELP_KEY) byId("legend").open = !byId("legend").open;
+    else if (current === null || card.press(key)) return;
+    else if (ANSWER_KEYS.has(key)) decide(asDecision(null, ANSWER_KEYS.get(key)));
+    else {
+      const label = [...keys.keys()].find((one) => keys.get(one) === key);
+      if (label !== undefined) say(`${label} is not among the candidates of this row. To choose it, take it from the list.`, { isBad: true });
+    }
   });
 
   const refresh = async (start) => {
     try {
       await decisions.load();
       takeConfidences(all, data.classes, decisions.confidences);
-      const isStale = current !== null && (!isOpen(current) || hasGroups);
-      if (start || isStale) show(start ? next() : current);
+      if (start) showNext(null);
+      else if (current !== null && (!queue.isOpen(current) || hasGroups)) show(current);
       showAll();
     } catch (error) {
-      say(error.message, true);
+      say(error.message, { isBad: true });
     }
   };
   // Another tab may have decided in the meantime.
