@@ -284,9 +284,9 @@ def main() -> None:
         "Errors left in all rows, judged by true labels, on average over 20, 40, ..., 200 "
         f"questions asked; mean over draws {DRAWS[0]} to {DRAWS[-1]} of the sets (of Lost and "
         "MSRCv2: of the folds), looked at once. The strategy was tuned on draws 0 to 7 of the same "
-        "five tables. After every 20 answers five folds of SURE are trained again. On vehicle the "
-        "rows nearby are poor witnesses: a second opinion of theirs moves rows forward that are "
-        "right, until answers have lowered its weight.",
+        "five tables. After every 20 answers five folds of SURE are trained again. On vehicle, in "
+        "trials on those draws, rows nearby judged worse than the model does: a second opinion of "
+        "theirs moves rows forward that are right, until answers have lowered its weight.",
         areas(kept, list(STRATEGIES), 0.0),
         "## One answer in ten is wrong",
         f"As above, on {len(draws_done(kept, WRONG_ANSWERS))} of the draws. Once the rows that are "
