@@ -148,7 +148,7 @@ def test_sentences():
     )
     assert plan.sentences() == [
         "100 questions, about 9 minutes: about 31 of 47 expected errors would go (24 by the "
-        "answers themselves, 7 in rows like them).",
+        "answers themselves, roughly 7 in rows like them).",
         "The next 100 answers would change about 3 labels (0 to 7): 19 % of the errors that are "
         "left.",
     ]

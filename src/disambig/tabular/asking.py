@@ -97,7 +97,7 @@ class QuestionPlan:
             f"{plural(len(self.questions), 'question')}, {_duration(self.seconds)}: {removed} of "
             f"{rough_number(self.expected_errors)} expected errors would go "
             f"({rough_number(self.by_answers)} by the answers themselves, "
-            f"{rough_number(self.nearby)} in rows like them)."
+            f"roughly {rough_number(self.nearby)} in rows like them)."
         ]
         if self.foreseen:
             said.append(
@@ -162,7 +162,7 @@ def questions_of(
 
     See Also
     --------
-    disambig.query : The same for arrays.
+    disambig.methods.query : The same for arrays.
     write_questions : Writes them, for the review.
 
     Examples
