@@ -10,9 +10,9 @@ from fold_trials import CORRUPTION
 from results_page import markdown_table, write_page
 
 DATA = (
-    ("rows", "lost"), ("rows", "msrcv2"), ("rows", "birdsong"), ("rows", "glass"), ("rows", "ecoli"),
-    ("rows", "vehicle"), ("rows", "abalone"), ("groups", "lost"), ("groups", "msrcv2"),
-    ("groups", "birdsong"),
+    ("rows", "lost"), ("rows", "msrcv2"), ("rows", "birdsong"), ("rows", "glass"),
+    ("rows", "ecoli"), ("rows", "vehicle"), ("rows", "abalone"), ("groups", "lost"),
+    ("groups", "msrcv2"), ("groups", "birdsong"),
 )  # fmt: skip
 BACKBONES = ("linear", "mlp")
 REFERENCE = "proden"
