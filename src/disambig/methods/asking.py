@@ -25,7 +25,8 @@ from disambig.solvers.question_forms import MOST_LABELS, quickest_forms
 _NEIGHBORS = 10
 # How probably a row is tied to one that makes up all of it, in units of the neighbours' weight.
 # A model that is trained again carries an answer further than the nearest rows do: with one unit
-# rows near many others are asked too late, with ten too early (tried on draws 0 to 2 of benchmarks/ask.py).
+# rows near many others are asked too late, with ten too early (tried on draws 0 to 2 of
+# benchmarks/ask.py).
 _STRENGTH = 3.0
 # Neighbours are looked for among so many rows: half of them the least sure, the others at random.
 _MOST_ROWS = 20_000
