@@ -30,7 +30,7 @@ from disambig.web.known_rows import KnownRows
 from disambig.web.owner_server import OwnerServer, listen_on_this_machine
 from disambig.web.page_values import full_values
 from disambig.web.pictures import Pictures, pictures_route
-from disambig.web.reasons_route import reasons_route
+from disambig.web.reasons_route import ReasonsOfRows, reasons_route
 from disambig.web.review_app import decision_fields, review_app
 from disambig.web.review_log import ReviewLog
 from disambig.web.shell import render_page
@@ -123,6 +123,9 @@ class Review:
             pictures=() if self._pictures is None else self._pictures.columns,
         ) | {"review": self._about(checks)}
         self._groups = group_answers(rows, self.data)
+        # Any of these may be asked about sooner or later, in this review or the next one.
+        held_back = self._known.unaided if self.options.checks else ()
+        self._reasons = ReasonsOfRows(rows, self.data["columns"], self._folder, held_back=held_back)
 
     def _queue(self) -> tuple[IntArray, list[int]]:
         """Return the rows in the order in which they come, and those whose label is known."""
@@ -169,14 +172,7 @@ class Review:
         ``current`` returns the table as it was cleaned last, where that is done again meanwhile;
         one of ``more_routes`` then tells the page of it.
         """
-        routes: list[BaseRoute] = [
-            reasons_route(
-                self.rows,
-                self.data["columns"],
-                folder=self._folder,
-                current=lambda: (self.rows, self.data["columns"]),
-            )
-        ]
+        routes: list[BaseRoute] = [reasons_route(len(self.rows.candidates), lambda: self._reasons)]
         if self._pictures is not None:
             routes.append(pictures_route(self._pictures))
 

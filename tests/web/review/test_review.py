@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -88,6 +89,32 @@ def test_answers_about_known_rows_judge_the_reviewer_and_decide_nothing(review_o
     (sentence,) = client.get("/results").json()["sentences"]
     assert "Of 2 rows whose true label is known and was not shown, 1 was answered" in sentence
     assert review_of(rows, reviewer="Ben").results() == []
+
+
+def similar(review: Review, row: int) -> list[tuple[int, str]]:
+    """Return the rows, counted from 1, that speak for each label of a row."""
+    answer = TestClient(review.app(title="Animals")).get(f"/why?row={row}").json()
+    return [(one["number"], one["label"]) for one in answer["similar"]]
+
+
+def test_why_shows_no_row_whose_true_label_may_be_asked_for(review_of):
+    rows = replace(animals(40, 8), second_look=np.arange(48) < 20)
+    known = range(41, 49)
+    checked, unchecked = review_of(rows), review_of(rows, checks=False)
+    assert checked.data["review"]["checks"] == [41]
+    for row in (1, 2, 3, 41):
+        assert similar(checked, row)
+        assert not {number for number, _ in similar(checked, row)}.intersection(known)
+    assert {number for number, _ in similar(unchecked, 1)}.intersection(known)
+
+
+def test_why_speaks_for_no_true_label_that_was_not_a_candidate(review_of):
+    rows = animals(40, 8)
+    # Cleaning adds such a label to the set.
+    before = {row: {name: 1.0} for row, (name, *_) in rows.unaided_confidences.items()}
+    review = review_of(replace(rows, unaided_confidences=before), checks=False)
+    for row, (name,) in before.items():
+        assert {label for _, label in similar(review, row + 1)} == {name}
 
 
 def test_reviewers_are_compared_and_their_conflicts_settled(review_of):
