@@ -178,6 +178,7 @@ def test_the_command_that_takes_decisions_in_is_on_the_page(review_of):
     command = ("clean", "my animals.csv", "--decisions", "old.jsonl", "--out", "clean.csv")
     review = review_of(replace(animals(), provenance=Provenance(command=command)))
     assert review.data["command"] == (
-        f"disambig clean 'my animals.csv' --out clean.csv --decisions {review.decisions.path}"
+        "disambig clean 'my animals.csv' --decisions=old.jsonl --out clean.csv "
+        f"--decisions {review.decisions.path}"
     )
     assert review_of().data["command"] is None
