@@ -10,7 +10,7 @@ from scipy import sparse
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.messages import about, about_number, is_or_are, percent, plural, rough_number
 from disambig._core.parameters import check_integer, check_real
-from disambig._core.typing import Features, FloatArray
+from disambig._core.typing import AnyArray, Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
 from disambig.methods.asking import plan_answers, unit_rows, with_answers
@@ -23,6 +23,8 @@ from disambig.tabular.defaults import SECONDS_PER_ANSWER
 from disambig.tabular.labels.decisions import Answer, Decision, NotThese
 from disambig.tabular.questions import Question
 from disambig.tabular.read_misses import listed_labels
+from disambig.tabular.table_cells import texts_of
+from disambig.tabular.true_labels import is_known, settle_known
 
 _DEFAULT_BUDGET = 100
 # Numbers that are not in the table any more, or would take a pretrained model to read again.
@@ -158,7 +160,8 @@ def questions_of(
         Most time for the answers, at ``SECONDS_PER_ANSWER`` for an ordinary one.
     decisions : mapping from row to decision, optional
         What people have decided since the cleaning, as ``read_decisions`` returns it. These rows
-        are not asked about again, unless all that is known is what they are not.
+        are not asked about again, unless all that is known is what they are not. Nor are rows
+        whose true label was known to the cleaning.
 
     See Also
     --------
@@ -187,12 +190,15 @@ def questions_of(
                 f"Decisions must be about rows 0 to {len(cleaned.candidates) - 1:,}. Got {row:,}."
             )
     candidates, confidences = _with_labels_outside(cleaned)
+    truth = _known_labels(cleaned)
+    candidates, confidences = _with_known_alone(candidates, confidences, truth)
     confidences = _without_ruled_out(candidates, confidences, decided)
     known = set(candidates.classes.tolist())
     answers = {row: label for row, label in decided.items() if label in known}
     may_ask = np.ones(len(candidates), dtype=bool)
     if cleaned.decision is not None:
         may_ask = np.isin(cleaned.decision.astype(str), _OPEN_DECISIONS)
+    may_ask &= ~is_known(truth)
     may_ask[[row for row, each in decided.items() if not isinstance(each, NotThese)]] = False
     candidates, confidences, settled = with_answers(candidates, confidences, answers)
     with one_thread_each():
@@ -260,6 +266,28 @@ def _with_labels_outside(cleaned: CleanedTable) -> tuple[CandidateLabels, FloatA
     widened = CandidateLabels(mask, candidates.classes, weights=weights)
     widened = widened.with_rows_of(candidates)
     return widened, widened.values_of((inside + outside).tocsr()).astype(float)
+
+
+def _known_labels(cleaned: CleanedTable) -> AnyArray:
+    """Return the true label of every row that cleaning has chosen it for; None for the others."""
+    if cleaned.truth is None:
+        return np.full(len(cleaned.chosen), None)
+    truth = texts_of(cleaned.values[cleaned.truth], what="true labels", literal=True)
+    # Cells may have been edited since.
+    truth[truth != cleaned.candidates.classes[cleaned.chosen]] = None
+    return truth
+
+
+def _with_known_alone(
+    candidates: CandidateLabels, confidences: FloatArray, truth: AnyArray
+) -> tuple[CandidateLabels, FloatArray]:
+    """Return sets without other candidates where the true label is known, so nobody doubts it."""
+    if not is_known(truth).any():
+        return candidates, confidences
+    alone = settle_known(candidates, truth)
+    starts = np.append(candidates.starts, len(confidences))
+    before = sparse.csr_array((confidences, candidates.pairs()[1], starts), candidates.shape)
+    return alone, alone.values_of(before)
 
 
 def _without_ruled_out(
