@@ -9,8 +9,9 @@ import pytest
 from disambig._core.errors import ParameterError
 from disambig.solvers.answers_ahead import foresee_changes
 from disambig.tabular import Answer, NotThese, clean_table, read_cleaned
-from disambig.tabular.asking import QuestionPlan, questions_of
+from disambig.tabular.asking import questions_of
 from disambig.tabular.cleaned_table import CleanedTable
+from disambig.tabular.question_plan import QuestionPlan
 from disambig.tabular.questions import Question
 from tabular.small_tables import neighbours, three_clouds
 

@@ -12,8 +12,8 @@ from disambig.cli.options import FileOptions, Json
 from disambig.cli.report import IdColumn
 
 if TYPE_CHECKING:
-    from disambig.tabular.asking import QuestionPlan
     from disambig.tabular.cleaned_table import CleanedTable
+    from disambig.tabular.question_plan import QuestionPlan
 
 _SUFFIX = ".jsonl"
 

@@ -19,6 +19,7 @@ from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
 from disambig.tabular.labels.decision_log import DecisionLog
 from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.reviewers import agreed_decisions, agreements, reviewer_name
+from disambig.tabular.questions import Question
 from disambig.web.doubtful_rows import (
     SETTLE_SCRIPTS,
     SETTLE_STYLES,
@@ -57,9 +58,8 @@ class ReviewOptions:
         Who reviews; empty for somebody without a name.
     conflicts : bool
         Whether only rows are shown on which reviewers disagree.
-    questions : sequence of tuples
-        Rows to be asked in this order, from 0, each with its question, the labels it is about, and
-        how many errors the answer removes. None for the most doubtful rows.
+    questions : sequence of Question
+        What to ask, in this order. None for the most doubtful rows.
     """
 
     most_rows: int = DEFAULT_ROWS_SHOWN
@@ -68,7 +68,7 @@ class ReviewOptions:
     checks: bool = True
     reviewer: str = ""
     conflicts: bool = False
-    questions: Sequence[tuple[int, str, Sequence[str], float]] | None = None
+    questions: Sequence[Question] | None = None
 
 
 class Review:
@@ -133,7 +133,7 @@ class Review:
             rows = np.array(sorted(self._conflicts), dtype=np.int64)
             return rows[np.argsort(self.rows.confidence[rows], kind="stable")], []
         if self.options.questions is not None:
-            asked = dict.fromkeys(row for row, *_ in self.options.questions)
+            asked = dict.fromkeys(one.row for one in self.options.questions)
             return np.array(list(asked), dtype=np.int64), []
         queue = self.rows.doubtful_rows(self.options.most_rows)
         if not self.options.checks:
@@ -143,8 +143,9 @@ class Review:
     def _about(self, checks: list[int]) -> dict[str, Any]:
         """Return what the page should know beyond its rows."""
         questions: dict[int, list[Any]] = {}
-        for row, text, labels, removes in self.options.questions or ():
-            questions.setdefault(row, [row + 1, text, list(labels), removes])
+        for one in self.options.questions or ():
+            asked = [one.row + 1, one.text, list(one.labels), one.removes]
+            questions.setdefault(one.row, asked)
         shown = self._conflicts if self.options.conflicts else {}
         return {
             "why": True,

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from disambig._core.errors import ParameterError, TableError
 from disambig.tabular.provenance import Provenance
+from disambig.tabular.questions import Question
 from disambig.web.review import Review, ReviewOptions
 from web.page_checks import check_self_contained
 from web.served_reviews import animals
@@ -137,12 +138,12 @@ def test_reviewers_are_compared_and_their_conflicts_settled(review_of):
 
 
 def test_questions_are_asked_in_their_order_each_row_once(review_of):
-    questions = [(8, "is it a cat?", ["cat"], 0.4), (2, "fox or cat?", ["fox", "cat"], 0.3)]
-    asked = [*questions, (8, "is it a fox?", ["fox"], 0.1)]
+    questions = [Question(8, ("cat",), 0.4), Question(2, ("fox", "cat"), 0.3)]
+    asked = [*questions, Question(8, ("fox",), 0.1)]
     data = review_of(questions=asked).data
     assert [row[0] for row in data["rows"]] == [9, 3]
     assert data["review"]["questions"] == [
-        [9, "is it a cat?", ["cat"], 0.4],
+        [9, "is it cat?", ["cat"], 0.4],
         [3, "fox or cat?", ["fox", "cat"], 0.3],
     ]
     assert data["review"]["isGiven"] is True
