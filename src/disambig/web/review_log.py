@@ -26,7 +26,7 @@ class ReviewLog:
     log : DecisionLog
         The log, as one reviewer sees it.
     checks : collection of int, optional
-        Rows whose label is known. Answers about them are no decisions for a training.
+        Rows whose label is known. Nothing is trained on answers about them.
     settles : bool, default=False
         Whether decisions end conflicts of other reviewers. They then stand whoever made them.
     """
