@@ -7,6 +7,7 @@ import pytest
 from cli.command_runs import accepted
 from disambig import read_table
 from disambig.tabular.provenance import Provenance
+from disambig.tabular.questions import Question
 from disambig.web.table_report import table_page
 from web.conftest import HOSTILE, IS_READY, copy_of
 from web.review_process import ReviewProcess
@@ -108,10 +109,13 @@ def test_reviewers_do_not_see_each_other_and_somebody_settles_their_conflicts(vi
 
 
 def test_questions_are_headings_and_one_about_a_label_is_answered_by_yes_or_no(visit, serve):
+    class HostileQuestion(Question):
+        text = f"dog or cat? {HOSTILE}"
+
     questions = [
-        (3, "is it cat?", ["cat"], 0.4),
-        (0, f"dog or cat? {HOSTILE}", ["dog", "cat"], 0.3),
-        (6, "is it dog?", ["dog"], 0.2),
+        Question(3, ("cat",), 0.4),
+        HostileQuestion(0, ("dog", "cat"), 0.3),
+        Question(6, ("dog",), 0.2),
     ]
     served = serve(animals(), questions=questions)
     page = visit(served.address)

@@ -100,6 +100,10 @@ def plan_answers(
     scale = by_model.sum() / total if total > 0 else 1.0
     labels = tuple(tuple(columns[order[row, : counts[row]]].tolist()) for row in rows.tolist())
     by_answers, nearby = found.by_answers * scale, found.nearby * scale
+    # Nor can more go nearby than the model expects in all other rows.
+    elsewhere = max(0.0, float(doubt.sum() - by_answers.sum()))
+    if nearby.sum() > elsewhere:
+        nearby *= elsewhere / nearby.sum()
     return AnswerPlan(rows, labels, by_answers, nearby, times[rows], doubt)
 
 

@@ -57,6 +57,13 @@ def test_the_first_decision_makes_the_file(path):
     assert entry == {"row": "3", "label": "cat"}
 
 
+def test_a_reviewer_is_known_again_whatever_spaces_are_around_the_name(path):
+    DecisionLog(path, DecidedRows(TABLE), " Ann ").settle(2, "cat", before=None)
+    assert DecisionLog(path, DecidedRows(TABLE), " Ann ").settled() == {2: "cat"}
+    assert DecisionLog(path, DecidedRows(TABLE), "Ann").settled() == {2: "cat"}
+    assert entries(path)[0]["by"] == "Ann"
+
+
 def test_every_decision_is_in_the_file_before_the_next_one(path):
     log = log_of(path)
     for number, label in enumerate(["cat", "dog", None, "cat"]):

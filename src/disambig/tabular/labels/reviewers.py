@@ -82,7 +82,12 @@ def read_decisions(
     >>> read_decisions(decisions, frame)
     {1: 'fox', 0: 'cat'}
     """
-    decided, conflicts = agreed_decisions(read_entries(decisions_frame, frame, id=id))
+    return decisions_in(read_entries(decisions_frame, frame, id=id))
+
+
+def decisions_in(entries: Iterable[Entry]) -> dict[int, Decision]:
+    """Return the decisions of all reviewers together; warn of rows on which they disagree."""
+    decided, conflicts = agreed_decisions(entries)
     if conflicts:
         warn_caller(conflict_notice(conflicts))
     return decided
