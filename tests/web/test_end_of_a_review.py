@@ -142,7 +142,7 @@ def test_what_was_found_by_cleaning_again_is_told_and_shown_when_wanted(visit, s
         """showWatch({state: "done", decisions: 20, errors: 24.1, errors_before: 31.3})"""
     )
     assert page.inner_text("#watch span") == (
-        "Cleaned again with your 20 decisions: about 24 errors expected, 31 before."
+        "Cleaned again with your 20 decisions: about 24 errors expected, about 31 before."
     )
     page.keyboard.press("1")
     page.wait_for_selector("#progress:has-text('1 of 30')")
