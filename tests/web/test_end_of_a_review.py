@@ -78,7 +78,7 @@ def test_a_reviewer_is_told_in_the_end_how_many_known_rows_were_right(visit, ser
         label = truth if row == known else page.locator("#choices strong").first.inner_text()
         shown.filter(has_text=label).click()
     page.wait_for_selector("#end :text('Of 1 row whose true label is known')")
-    assert "1 was answered rightly: 100 %" in page.inner_text("#end")
+    assert "1 was answered correctly: 100 %" in page.inner_text("#end")
     assert [line.get("check") for line in served.lines].count(True) == 1
     assert served.review.log.standing().settled.keys() == set(range(20))
     # Neither its row nor its answer counts in what was gained.

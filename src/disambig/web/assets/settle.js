@@ -37,7 +37,7 @@
   const say = (text, { isBad = false, row = null } = {}) => {
     const parts = [text];
     if (row !== null) {
-      const button = make("button", { type: "button" }, "Show that row");
+      const button = make("button", { type: "button" }, `Show row ${row.number}`);
       button.addEventListener("click", () => show(row));
       parts.push(" ", button);
     }
@@ -257,6 +257,10 @@
   // Another tab may have decided in the meantime.
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) refresh(false);
+  });
+  // Who leaves the page now would lose what is not saved yet.
+  addEventListener("beforeunload", (event) => {
+    if (decisions.isSaving) event.preventDefault();
   });
   refresh(true);
 }
