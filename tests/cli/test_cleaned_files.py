@@ -9,8 +9,8 @@ import pytest
 
 from cli.command_runs import accepted, run_command_here, written
 from disambig.tabular.clean_again import command_again
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from tabular.small_tables import three_clouds
 
 QUICK = ("--method=plknn", "--folds=2", "--ignore=truth")

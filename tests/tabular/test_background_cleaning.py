@@ -15,8 +15,9 @@ from disambig.tabular import background_cleaning
 from disambig.tabular.background_cleaning import BackgroundCleaning
 from disambig.tabular.clean_details import details_path, read_details
 from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import Answer, DecidedRows
+from disambig.tabular.labels.decisions import Answer
 from tabular.small_tables import three_clouds
 from waiting import wait_until
 

@@ -30,7 +30,8 @@ from disambig.tabular.labels.annotations import (
     read_annotations,
 )
 from disambig.tabular.labels.answers import read_answers
-from disambig.tabular.labels.decisions import Decision, read_entries
+from disambig.tabular.labels.decided_rows import read_entries
+from disambig.tabular.labels.decisions import Decision
 from disambig.tabular.labels.label_columns import LabelColumns
 from disambig.tabular.labels.reviewers import decisions_in
 from disambig.tabular.labels.row_groups import GROUPS

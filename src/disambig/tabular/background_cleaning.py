@@ -16,7 +16,7 @@ from disambig.tabular.clean_again import words_to_clean_again
 from disambig.tabular.clean_details import details_path, read_details
 from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
 from disambig.tabular.files.formats import read_table
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 
 # JSON lines, which need no delimiter and change no cell.
 _OUT, _SAID = "clean.jsonl", "said.txt"

@@ -21,7 +21,8 @@ from disambig.tabular.clean_details import (
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
-from disambig.tabular.labels.decisions import DECISION_KINDS, DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
+from disambig.tabular.labels.decisions import DECISION_KINDS
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.provenance import Provenance, cleaning_provenance, model_provenance
 from disambig.tabular.read_groups import read_groups

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from disambig.tabular.cleaned_table import CleanedTable
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.reasons.reasons import Reasons
 from disambig.tabular.table_cells import text_of
 from disambig.web.token_guard import error_response, json_response

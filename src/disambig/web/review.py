@@ -16,8 +16,8 @@ from disambig._core.messages import row_count
 from disambig._core.typing import IntArray
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.reviewers import agreed_decisions, agreements, reviewer_name
 from disambig.tabular.questions import Question
 from disambig.web.doubtful_rows import (

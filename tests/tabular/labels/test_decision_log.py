@@ -17,8 +17,8 @@ from filelock import FileLock, Timeout
 from disambig import read_table
 from disambig._core.errors import TableError
 from disambig.tabular.labels import decision_log
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.reviewers import read_decisions
 from waiting import PATIENCE
 
@@ -240,7 +240,7 @@ WRITER = """
 import sys
 import pandas as pd
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 path, name = sys.argv[1:]
 frame = pd.DataFrame({"x": range(40)})
 log = DecisionLog(path, DecidedRows(frame))

@@ -3,8 +3,9 @@
 import pandas as pd
 import pytest
 
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import Answer, DecidedRows, NotThese
+from disambig.tabular.labels.decisions import Answer, NotThese
 from disambig.tabular.labels.reviewers import agreed_decisions
 from disambig.web.review_log import ReviewLog
 

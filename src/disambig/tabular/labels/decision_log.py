@@ -14,13 +14,13 @@ from disambig._core.errors import TableError
 from disambig._core.files import make_folder, sync
 from disambig._core.messages import quote_value
 from disambig._core.parsing import parse_json
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decisions import (
     BY,
     CHECK,
     LABEL,
     ROW,
     SETTLES,
-    DecidedRows,
     Decision,
     Entry,
     apply_decision,

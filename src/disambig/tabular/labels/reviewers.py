@@ -8,6 +8,7 @@ from typing import Any
 
 from disambig._core.errors import warn_caller
 from disambig._core.messages import join_names, row_count, row_name
+from disambig.tabular.labels.decided_rows import read_entries
 from disambig.tabular.labels.decisions import (
     Answer,
     Decision,
@@ -15,7 +16,6 @@ from disambig.tabular.labels.decisions import (
     NotThese,
     apply_decision,
     decision_word,
-    read_entries,
 )
 
 _MOST_NAMED = 3
