@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from cli.command_runs import accepted, run_command_here, written
+from disambig.tabular.clean_again import command_again
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from tabular.small_tables import three_clouds
 
 QUICK = ("--method=plknn", "--folds=2", "--ignore=truth")
@@ -138,6 +139,21 @@ def test_settled_rows_are_counted(table, tmp_path):
     rows = rows_of("clean.csv")
     assert [rows[row]["chosen_label"] for row in (1, 7)] == ["fox", "cat"]
     assert rows[1]["candidate_confidences"] == "fox:1"
+
+
+def test_a_later_file_of_decisions_adds_to_an_earlier_one_and_replaces_what_it_says(
+    table, tmp_path
+):
+    (tmp_path / "old.csv").write_text("row,label\n2,fox\n8,fox\n")
+    new = reviewed(tmp_path / "new.jsonl", {7: "cat", 9: "cat"})
+    files = ("--decisions", tmp_path / "old.csv", "--decisions", new)
+    accepted("clean", table, "--out=clean.csv", *QUICK, *files)
+    rows = rows_of("clean.csv")
+    assert [rows[row]["chosen_label"] for row in (1, 7, 9)] == ["fox", "cat", "cat"]
+    assert details()["decisions"] == 3
+    # What a review of this table says to do next.
+    command = command_again(details()["command"], "third.jsonl")
+    assert command.count("--decisions") == 3
 
 
 def test_rows_settled_by_their_names_are_found(table, tmp_path):

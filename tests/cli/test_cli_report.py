@@ -44,7 +44,8 @@ def test_a_cleaned_table_becomes_one_page(made, page):
     read = check_self_contained(page.read_text(encoding="utf-8"))
     payload = read.data("doubtful")
     assert payload["id"] == "key"
-    assert payload["columns"] == ["length", "width", "colour", "label", "truth", "key"]
+    # Neither candidate labels, which are shown by themselves, nor true ones.
+    assert payload["columns"] == ["length", "width", "colour", "key"]
     assert payload["totals"]["rows"] == 30
     assert all(len(row[4]) == 2 for row in payload["rows"])  # two networks
     assert "How training went" in read.text

@@ -8,6 +8,8 @@ from disambig import clean_table, fit_table
 from disambig._core.errors import TableError
 from disambig.tabular import Answer, NotThese, read_cleaned, write_table
 from disambig.tabular.clean_details import details_path, read_details
+from disambig.tabular.cleaned_table import rows_of_model
+from disambig.tabular.table_model import load_model
 from tabular.small_tables import neighbours, three_clouds
 
 FRAME = three_clouds()
@@ -87,6 +89,14 @@ def test_models_are_those_of_the_rows_that_are_not_bad():
     left_out = fit_table(FRAME, decisions=bad, **options)
     without = fit_table(FRAME.drop(index=list(bad)).reset_index(drop=True), **options)
     assert left_out.predict(FRAME).equals(without.predict(FRAME))
+
+
+def test_rows_of_a_model_are_not_told_of_by_other_numbers_than_their_own(tmp_path):
+    options = {"ignore": ["truth"], "method": neighbours(), "n_folds": 0}
+    fit_table(FRAME, decisions={0: Answer.BAD_ROW}, out=tmp_path / "model", **options)
+    with pytest.raises(TableError, match="1 row had been called bad"):
+        rows_of_model(load_model(tmp_path / "model"))
+    assert len(rows_of_model(fit_table(FRAME, **options)).candidates) == len(FRAME)
 
 
 def test_all_rows_cannot_be_bad():

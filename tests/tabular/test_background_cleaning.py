@@ -11,13 +11,13 @@ import pytest
 
 from cli.command_runs import accepted, written
 from disambig import read_table
-from disambig._core.errors import TableError
 from disambig.tabular import background_cleaning
-from disambig.tabular.background_cleaning import BackgroundCleaning, words_to_clean_again
+from disambig.tabular.background_cleaning import BackgroundCleaning
 from disambig.tabular.clean_details import details_path, read_details
 from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import Answer, DecidedRows
+from disambig.tabular.labels.decisions import Answer
 from tabular.small_tables import three_clouds
 from waiting import wait_until
 
@@ -83,39 +83,6 @@ def wait_until_it_trains(scratch: Path) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-# The command ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("earlier", "words"),
-    [
-        (["clean", "a.csv", "--out", "b.csv"], ["clean", "a.csv", *"DO"]),
-        (
-            ["clean", "--out=b.csv", "a.csv", "--seed", "3"],
-            ["clean", "a.csv", "--seed", "3", *"DO"],
-        ),
-        (
-            ["clean", "a.csv", "--decisions", "d.csv", "--out", "a.csv", "--overwrite", "--json"],
-            ["clean", "a.csv", *"DO"],
-        ),
-        (["clean", "a.csv", "--decisions=d.csv", "--excel-safe"], ["clean", "a.csv", *"DO"]),
-        (["clean", "--out", "b", "--", "-a.csv"], ["clean", *"DO", "--", "-a.csv"]),
-        (["clean", "a", "--separator", "-"], ["clean", "a", "--separator", "-", *"DO"]),
-        (["clean", "a", "--labels", "--outer"], ["clean", "a", "--labels", "--outer", *"DO"]),
-    ],
-)
-def test_decisions_and_output_are_replaced_and_all_else_stays(earlier, words):
-    places = {"D": "--decisions=d.jsonl", "O": "--out=new.jsonl"}
-    expected = [places.get(word, word) for word in words]
-    assert words_to_clean_again(earlier, decisions="d.jsonl", out="new.jsonl") == expected
-
-
-@pytest.mark.parametrize("command", [[], ["fit", "a.csv"], ["clean", "-", "--out", "b.csv"]])
-def test_a_table_whose_command_cannot_be_repeated_is_refused(command):
-    with pytest.raises(TableError, match="takes the command that made it"):
-        words_to_clean_again(command, decisions="d", out="o")
 
 
 # Runs -------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import pytest
 from disambig._core.errors import ParameterError
 from disambig.solvers.answers_ahead import foresee_changes
 from disambig.tabular import Answer, NotThese, clean_table, read_cleaned
-from disambig.tabular.asking import QuestionPlan, questions_of
+from disambig.tabular.asking import questions_of
 from disambig.tabular.cleaned_table import CleanedTable
+from disambig.tabular.question_plan import QuestionPlan
 from disambig.tabular.questions import Question
 from tabular.small_tables import neighbours, three_clouds
 
@@ -66,6 +67,42 @@ def test_questions_of_a_table_with_features_count_for_rows_nearby(clouds):
     assert without.nearby == 0
     # The numbers are found in the table where nobody says which columns were learned from.
     assert questions_of(replace(clouds, features={}), budget=10).nearby > 0
+
+
+def test_rows_whose_true_label_is_known_are_not_asked_about_whatever_rows_near_them_say(clouds):
+    doubtful = clouds.doubtful_rows(40)
+    known = doubtful[::2]
+    classes = clouds.candidates.classes
+    # Most of them are known to be what neither the model nor their neighbours think.
+    rows, columns = clouds.candidates.pairs()
+    confidences, chosen = clouds.confidences.copy(), clouds.chosen.copy()
+    for row in known.tolist():
+        pairs = np.flatnonzero(rows == row)
+        least = pairs[confidences[pairs].argmin()]
+        chosen[row] = columns[least]
+        confidences[pairs] = pairs == least
+    truth = np.full(len(chosen), "", dtype=object)
+    truth[known] = classes[chosen[known]]
+    table = replace(
+        clouds,
+        confidences=confidences,
+        chosen=chosen,
+        values=clouds.values.assign(checked=truth),
+        truth="checked",
+    )
+    plan = questions_of(table, budget=1_000)
+    assert set(asked(plan)) & set(doubtful.tolist())
+    assert not set(asked(plan)) & set(known.tolist())
+    assert set(asked(questions_of(replace(table, truth=None), budget=1_000))) & set(known.tolist())
+    # An edited cell is no label that cleaning chose.
+    other = {row: "fox" if truth[row] != "fox" else "cat" for row in known.tolist()}
+    table.values.loc[list(other), "checked"] = list(other.values())
+    assert set(asked(questions_of(table, budget=1_000))) & set(known.tolist())
+
+
+def test_answers_remove_no_more_errors_than_are_expected(clouds):
+    plan = questions_of(clouds, budget=1_000)
+    assert plan.by_answers + plan.nearby <= plan.expected_errors + 1e-9
 
 
 def test_minutes_end_the_list(clouds):

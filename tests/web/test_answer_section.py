@@ -193,10 +193,10 @@ def test_labels_that_confidences_were_calibrated_on_prove_nothing_of_them():
     evidence = evidence_of(rows, np.array(["cat"] * 5 + [None] * 5, dtype=object))
     proof = "and there are 0: no proof, because they were calibrated on these labels."
     assert paragraphs(rows, evidence)[1].endswith(proof)
-    remark = "calibrated on these labels, so that they agree is no proof."
+    remark = "calibrated on these labels, so it proves nothing that they agree."
     assert remark in table_page(replace(rows, evidence=evidence), title="x")
     elsewhere = replace(rows, evidence=evidence, provenance=CALIBRATED)
-    assert "no proof" not in table_page(elsewhere, title="x")
+    assert "proves nothing" not in table_page(elsewhere, title="x")
 
 
 def test_single_labels_that_may_be_wrong_are_counted():

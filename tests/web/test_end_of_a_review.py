@@ -7,6 +7,7 @@ import pytest
 from cli.command_runs import accepted
 from disambig import read_table
 from disambig.tabular.provenance import Provenance
+from disambig.tabular.questions import Question
 from disambig.web.table_report import table_page
 from web.conftest import HOSTILE, IS_READY, copy_of
 from web.review_process import ReviewProcess
@@ -78,7 +79,7 @@ def test_a_reviewer_is_told_in_the_end_how_many_known_rows_were_right(visit, ser
         label = truth if row == known else page.locator("#choices strong").first.inner_text()
         shown.filter(has_text=label).click()
     page.wait_for_selector("#end :text('Of 1 row whose true label is known')")
-    assert "1 was answered rightly: 100 %" in page.inner_text("#end")
+    assert "1 was answered correctly: 100 %" in page.inner_text("#end")
     assert [line.get("check") for line in served.lines].count(True) == 1
     assert served.review.log.standing().settled.keys() == set(range(20))
     # Neither its row nor its answer counts in what was gained.
@@ -108,10 +109,13 @@ def test_reviewers_do_not_see_each_other_and_somebody_settles_their_conflicts(vi
 
 
 def test_questions_are_headings_and_one_about_a_label_is_answered_by_yes_or_no(visit, serve):
+    class HostileQuestion(Question):
+        text = f"dog or cat? {HOSTILE}"
+
     questions = [
-        (3, "is it cat?", ["cat"], 0.4),
-        (0, f"dog or cat? {HOSTILE}", ["dog", "cat"], 0.3),
-        (6, "is it dog?", ["dog"], 0.2),
+        Question(3, ("cat",), 0.4),
+        HostileQuestion(0, ("dog", "cat"), 0.3),
+        Question(6, ("dog",), 0.2),
     ]
     served = serve(animals(), questions=questions)
     page = visit(served.address)
@@ -142,7 +146,7 @@ def test_what_was_found_by_cleaning_again_is_told_and_shown_when_wanted(visit, s
         """showWatch({state: "done", decisions: 20, errors: 24.1, errors_before: 31.3})"""
     )
     assert page.inner_text("#watch span") == (
-        "Cleaned again with your 20 decisions: about 24 errors expected, 31 before."
+        "Cleaned again with your 20 decisions: about 24 errors expected, about 31 before."
     )
     page.keyboard.press("1")
     page.wait_for_selector("#progress:has-text('1 of 30')")

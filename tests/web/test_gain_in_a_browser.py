@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from disambig._core.messages import about_number
 from disambig.tabular.evidence import errors_p_value
 from disambig.web.table_report import table_page
 from web.served_reviews import LABELS, animals
@@ -36,7 +37,7 @@ def settle(page, rows, n_rows: int, changed: tuple[int, ...] = ()) -> None:
 
 
 def about(count: float) -> str:
-    return "less than one" if count < 0.5 else f"about {np.floor(count + 0.5):.0f}"
+    return "fewer than 1" if count < 0.5 else f"about {np.floor(count + 0.5):.0f}"
 
 
 def test_the_chance_of_so_few_changes_is_that_of_a_poisson_binomial(reported):
@@ -65,7 +66,7 @@ def test_numbers_suppose_that_decisions_are_right_and_say_so(reported):
     gain = page.locator("#gain li").all_inner_texts()
     assert gain == [
         f"{now.capitalize()} of 30 labels are expected to be wrong if your decisions are right, "
-        f"{about(doubt.sum())} before. Once all rows here are settled correctly: less than one.",
+        f"{about(doubt.sum())} before. Once all rows here are settled correctly: fewer than 1.",
         f"You changed 2 of 6 labels; {about(doubt[:6].sum())} were expected to change.",
         f"The 24 rows left: {about(doubt[6:].sum())} expected errors.",
     ]
@@ -97,6 +98,36 @@ def test_who_changes_about_as_many_as_expected_is_not_warned(reported):
     settle(page, rows, 12, changed=changed)
     assert doubt[:12].sum() == pytest.approx(5.1, abs=0.2)
     assert page.locator("#gain .warn").count() == 0
+
+
+def test_no_to_the_choice_of_the_model_is_a_change_and_no_to_another_label_tells_nothing(
+    visit, serve
+):
+    rows = animals()
+    favourites = [(row, "is it?", [LABELS[row % 3]], 0.4) for row in range(8)]
+    others = [(row, "is it?", [LABELS[(row + 1) % 3]], 0.4) for row in range(8, 20)]
+    page = visit(serve(rows, questions=[*favourites, *others]).address)
+    page.keyboard.type("xxxxyyyy" + "x" * 11)
+    page.wait_for_selector("#progress:has-text('19 of 20')")
+    doubt = 1 - rows.confidence
+    changes = page.inner_text("#gain li >> nth=1")
+    assert changes.startswith(f"You changed 4 of 8 labels; {about(doubt[:8].sum())} were")
+    assert page.locator("#gain .warn").count() == 0
+
+
+def test_large_estimates_are_told_as_in_the_sentences_of_a_report(reported):
+    page = reported(animals(1))
+    counts = [0, 0.49, 0.5, 999.4, 1296.2, 45_678]
+    assert page.evaluate("(counts) => counts.map(about)", counts) == [
+        "fewer than 1",
+        "fewer than 1",
+        *map(about_number, counts[2:]),
+    ]
+    assert page.evaluate("[50, 89 * 60, 60_000].map(durationText)") == [
+        "less than a minute",
+        "about 89 min",
+        "about 17 hours",
+    ]
 
 
 def test_answers_that_name_no_label_remove_no_error(reported):

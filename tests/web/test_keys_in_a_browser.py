@@ -63,7 +63,7 @@ def test_undo_takes_back_one_after_the_other_also_after_a_reload(visit, serve):
     served = serve(animals())
     page = visit(served.address)
     page.keyboard.type("123")
-    page.wait_for_selector("#progress:has-text('3 of 30')")
+    saved(page, "fox")  # the last of them
     page.reload()
     page.wait_for_selector("#progress:has-text('3 of 30')")
     for row in (3, 2, 1):
@@ -72,6 +72,24 @@ def test_undo_takes_back_one_after_the_other_also_after_a_reload(visit, serve):
         assert row_on(page) == row
     assert page.is_disabled("#undo")
     assert served.review.log.standing().settled == {}
+
+
+def test_who_leaves_the_page_before_all_is_saved_is_asked(visit, serve):
+    page = visit(serve(animals()).address, calm=False)
+    held, asked = [], []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.route("**/decisions", lambda route: held.append(route))
+    page.keyboard.press("1")
+    wait_until(lambda: page.evaluate("document.title") and held)
+    page.evaluate("setTimeout(() => location.reload())")
+    wait_until(lambda: page.evaluate("document.title") and asked)
+    assert asked == ["beforeunload"]
+    held[0].continue_()
+    saved(page, "cat")
+    page.unroute("**/decisions")
+    page.reload()
+    page.wait_for_selector("#progress:has-text('1 of 30')")
+    assert len(asked) == 1
 
 
 def test_undo_brings_back_what_was_decided_before(visit, serve):

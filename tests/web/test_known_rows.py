@@ -73,7 +73,7 @@ def test_answers_are_judged_with_their_interval():
     }
     interval = stats.binomtest(2, 4).proportion_ci(method="wilson")
     assert known.judge(answers) == (
-        "Of 4 rows whose true label is known and was not shown, 2 were answered rightly: 50 % "
+        "Of 4 rows whose true label is known and was not shown, 2 were answered correctly: 50 % "
         f"({100 * interval.low:.0f} to {100 * interval.high:.0f} %, 95 %)."
     )
 
@@ -81,4 +81,4 @@ def test_answers_are_judged_with_their_interval():
 def test_none_of_these_is_right_where_the_true_label_is_none_of_them():
     rows = animals(30, 1)
     rows.values.loc[30, "truth"] = "fox"
-    assert "1 was answered rightly" in KnownRows(rows).judge({30: Answer.NONE_OF_THESE})
+    assert "1 was answered correctly" in KnownRows(rows).judge({30: Answer.NONE_OF_THESE})

@@ -360,4 +360,4 @@ def test_no_figure_is_below_zero_because_confidences_are_rounded(visit, tmp_path
     rows = five_rows(shares, second_look=np.ones(5, dtype=bool))
     (tmp_path / "page.html").write_text(table_page(rows, title="five"), encoding="utf-8")
     page = visit((tmp_path / "page.html").as_uri())
-    assert page.inner_text("#gain li >> nth=0").endswith("settled correctly: less than one.")
+    assert page.inner_text("#gain li >> nth=0").endswith("settled correctly: fewer than 1.")

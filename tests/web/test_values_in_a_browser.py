@@ -46,6 +46,41 @@ def test_the_first_screen_shows_progress_the_row_and_the_choices(visit, serve):
         assert box["y"] + box["height"] < 800, part
 
 
+def test_the_choices_of_a_long_row_stay_at_hand_and_keys_wait_until_it_is_seen(visit, serve):
+    columns = {f"story {number}": ["word " * 400] * 30 for number in range(3)}
+    served = serve(with_values(**columns))
+    page = visit(served.address)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    card = page.locator("#card").bounding_box()
+    assert card["height"] > 1200
+    page.keyboard.press("1")
+    page.wait_for_selector("#status:has-text('Saved')")
+    status = page.locator("#status").bounding_box()
+    assert status["y"] + status["height"] <= 800
+    # Below the fold but for its first lines, which the choices cover.
+    page.evaluate("document.querySelector('#card').style.marginTop = '42rem'")
+    assert page.locator("#choices").bounding_box()["y"] < 800
+    page.keyboard.press("1")
+    page.evaluate("document.querySelector('#card').style.marginTop = ''")
+    page.keyboard.press("s")
+    page.wait_for_selector("#status:has-text('Skipped')")
+    assert served.decided == [("1", "cat")]
+
+
+def test_who_answers_by_a_button_goes_on_at_the_next_row(visit, serve):
+    page = visit(serve(animals(2)).address)
+    for title in ("Row 2", "All rows here are settled"):
+        page.focus("#choices button >> nth=1")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f"#card-title:has-text('{title}')")
+        assert page.evaluate("document.activeElement.id") == "card-title"
+        page.keyboard.press("Tab")
+        if title == "Row 2":
+            assert page.evaluate(
+                "document.activeElement === byId('choices').querySelector('button')"
+            )
+
+
 def test_of_many_columns_some_are_shown_until_all_are_wanted(visit, serve):
     columns = {f"value_{number}": [str(number)] * 30 for number in range(40)}
     page = visit(serve(with_values(**columns)).address)
@@ -196,4 +231,4 @@ def test_ten_thousand_rows_can_be_settled(visit, serve):
     page.keyboard.type("123")
     page.wait_for_selector("#progress:has-text('3 of 10,000')")
     wait_until(lambda: served.decided == [("1", "cat"), ("2", "dog"), ("3", "fox")])
-    assert page.inner_text("#list-count") == "1 to 25 of 10000 rows"
+    assert page.inner_text("#list-count") == "1 to 25 of 10,000 rows"

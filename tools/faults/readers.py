@@ -93,8 +93,8 @@ def _load_network_file(folder: Path) -> None:
 
 def _add_to_log(folder: Path) -> None:
     from disambig import read_table
+    from disambig.tabular.labels.decided_rows import DecidedRows
     from disambig.tabular.labels.decision_log import DecisionLog
-    from disambig.tabular.labels.decisions import DecidedRows
 
     log = DecisionLog(folder / "log.jsonl", DecidedRows(read_table(folder / "table.csv")))
     log.settle(3, "cat", before=log.settled().get(3))

@@ -130,8 +130,8 @@ def _reproduce(folder: Path, tell: Callable[[str], None]) -> Ended:
 def _decide(folder: Path, tell: Callable[[str], None]) -> Ended:
     """Settle the rows of a table, as a review does, those that are not settled yet."""
     from disambig.tabular import read_table
+    from disambig.tabular.labels.decided_rows import DecidedRows
     from disambig.tabular.labels.decision_log import DecisionLog
-    from disambig.tabular.labels.decisions import DecidedRows
 
     os.chdir(folder)
     log = DecisionLog(_DECISIONS, DecidedRows(read_table("clean.csv"), "id"))

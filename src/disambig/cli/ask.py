@@ -12,8 +12,8 @@ from disambig.cli.options import FileOptions, Json
 from disambig.cli.report import IdColumn
 
 if TYPE_CHECKING:
-    from disambig.tabular.asking import QuestionPlan
     from disambig.tabular.cleaned_table import CleanedTable
+    from disambig.tabular.question_plan import QuestionPlan
 
 _SUFFIX = ".jsonl"
 
@@ -87,7 +87,8 @@ def ask(
             f"{str(out)!r}. For an annotation tool, name it: --to."
         )
     cleaned = load_cleaned(clean, file_options, id)
-    decided = load_decisions(decisions, cleaned.values, cleaned.id, file_options)
+    answered = [] if decisions is None else [decisions]
+    decided = load_decisions(answered, cleaned.values, cleaned.id, file_options)
     plan = questions_of(cleaned, budget=budget, minutes=minutes, decisions=decided)
     written = [] if out is None or not plan.questions else _write(plan, cleaned, out, to)
     if json:

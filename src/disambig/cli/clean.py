@@ -120,7 +120,7 @@ def clean(
         delimiter = check_output(
             out,
             json=json,
-            sources=[file, labels.annotations, learning.decisions],
+            sources=[file, labels.annotations, *(learning.decisions or ())],
             delimiter=file_options.delimiter,
             overwrite=overwrite,
         )

@@ -243,11 +243,12 @@ class MethodOptions:
         ),
     ] = None
     decisions: Annotated[
-        Path | None,
+        list[Path] | None,
         learning_option(
             help="Table of labels that a person has decided on: a column 'label', and a column "
             "'row' (counted from 1) or the one given to --id. Or what an annotation tool exports "
-            "of a queue that 'disambig export' wrote.",
+            "of a queue that 'disambig export' wrote. Repeat the option for several files; a later "
+            "decision on a row replaces an earlier one.",
             metavar="FILE",
         ),
     ] = None

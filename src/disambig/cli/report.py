@@ -113,7 +113,7 @@ def _cleaned_file(command: Sequence[str]) -> str:
     from disambig.cli.clean import clean
 
     reader = typer.Typer()
-    # Options of another version are no reason to be without a page.
+    # A page without that command is better than an error.
     reader.command(context_settings={"ignore_unknown_options": True})(clean)
     context = typer.main.get_command(reader).make_context(
         "clean", list(command[1:]), resilient_parsing=True

@@ -3,7 +3,7 @@
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from disambig.cli.option_groups import with_option_groups
 from disambig.cli.options import FileOptions
 from disambig.cli.report import IdColumn, PageRows
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
-
-if TYPE_CHECKING:
-    from disambig.tabular.cleaned_table import CleanedTable
 
 
 @with_option_groups
@@ -103,6 +100,7 @@ def review(
     from disambig._core.messages import row_count
     from disambig.tabular.clean_again import command_again
     from disambig.tabular.labels.decision_log import LOG_SUFFIX
+    from disambig.tabular.questions import read_questions
     from disambig.web.review import Review, ReviewOptions, serve_review
     from disambig.web.watch import Watch, watch_route
 
@@ -127,7 +125,7 @@ def review(
             checks=checks,
             reviewer=reviewer,
             conflicts=conflicts,
-            questions=None if queue is None else _questions(queue, found),
+            questions=None if queue is None else read_questions(queue, found),
         ),
         folder=clean.parent,
     )
@@ -170,9 +168,3 @@ def review(
     else:
         say("\nNext, clean again:")
         say(f"  {command}", wrap=False)
-
-
-def _questions(path: Path, rows: "CleanedTable") -> list[tuple[int, str, tuple[str, ...], float]]:
-    from disambig.tabular.questions import read_questions
-
-    return [(one.row, one.text, one.labels, one.removes) for one in read_questions(path, rows)]

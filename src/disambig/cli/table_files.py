@@ -30,9 +30,10 @@ from disambig.tabular.labels.annotations import (
     read_annotations,
 )
 from disambig.tabular.labels.answers import read_answers
+from disambig.tabular.labels.decided_rows import read_entries
 from disambig.tabular.labels.decisions import Decision
 from disambig.tabular.labels.label_columns import LabelColumns
-from disambig.tabular.labels.reviewers import read_decisions
+from disambig.tabular.labels.reviewers import decisions_in
 from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
@@ -194,22 +195,29 @@ def group_parameters(options: GroupOptions) -> dict[str, Any]:
 
 
 def load_decisions(
-    path: Path | None,
+    paths: Sequence[Path] | None,
     frame: pd.DataFrame,
     id: str | None,
     options: FileOptions,
 ) -> dict[int, Decision] | None:
-    """Return what a file says is decided on rows, or None without a file."""
-    if path is None:
+    """Return what files say is decided on rows, the last one last, or None without a file."""
+    if not paths:
         return None
+    return decisions_in(
+        entry
+        for path in paths
+        for entry in read_entries(_read_decisions(path, id, options), frame, id=id)
+    )
+
+
+def _read_decisions(path: Path, id: str | None, options: FileOptions) -> pd.DataFrame:
     imported = imported_file(str(path), FileOptions(max_memory=options.max_memory))
     if imported is not None:
-        return read_decisions(decisions_of(imported, id=id), frame, id=id)
+        return decisions_of(imported, id=id)
     try:  # as a page saves them, with commas
-        decisions = read_file(str(path), FileOptions(max_memory=options.max_memory))
+        return read_file(str(path), FileOptions(max_memory=options.max_memory))
     except TableError:  # or else as the table is written
-        decisions = _read_beside(path, options)
-    return read_decisions(decisions, frame, id=id)
+        return _read_beside(path, options)
 
 
 def method_of(options: MethodOptions, n_models: int) -> "PartialLabelClassifier":

@@ -25,7 +25,8 @@ from disambig.solvers.question_forms import MOST_LABELS, quickest_forms
 _NEIGHBORS = 10
 # How probably a row is tied to one that makes up all of it, in units of the neighbours' weight.
 # A model that is trained again carries an answer further than the nearest rows do: with one unit
-# rows near many others are asked too late, with ten too early (tried on draws 0 to 2 of benchmarks/ask.py).
+# rows near many others are asked too late, with ten too early (tried on draws 0 to 2 of
+# benchmarks/ask.py).
 _STRENGTH = 3.0
 # Neighbours are looked for among so many rows: half of them the least sure, the others at random.
 _MOST_ROWS = 20_000
@@ -99,6 +100,10 @@ def plan_answers(
     scale = by_model.sum() / total if total > 0 else 1.0
     labels = tuple(tuple(columns[order[row, : counts[row]]].tolist()) for row in rows.tolist())
     by_answers, nearby = found.by_answers * scale, found.nearby * scale
+    # Nor can more go nearby than the model expects in all other rows.
+    elsewhere = max(0.0, float(doubt.sum() - by_answers.sum()))
+    if nearby.sum() > elsewhere:
+        nearby *= elsewhere / nearby.sum()
     return AnswerPlan(rows, labels, by_answers, nearby, times[rows], doubt)
 
 

@@ -56,7 +56,7 @@ def choose_rows(
             left[other] -= gone
             column = slice(by_other.indptr[other], by_other.indptr[other + 1])
             nearby[by_other.indices[column]] -= by_other.data[column] * gone
-        # What rounding leaves is no doubt.
+        # Rounding may leave a little more or less than nothing.
         left[best] = 0
         np.maximum(nearby, 0, out=nearby)
     return Chosen(np.array(rows, dtype=np.int64), np.array(in_rows), np.array(in_others), left)

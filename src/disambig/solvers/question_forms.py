@@ -9,7 +9,7 @@ import numpy as np
 
 from disambig._core.typing import FloatArray, IntArray
 
-# A question of more labels is no question.
+# Nobody compares more labels than these at once.
 MOST_LABELS = 4
 _ONE_LABEL, _FURTHER_LABEL = 0.8, 0.1
 

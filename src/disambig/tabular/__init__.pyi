@@ -1,4 +1,3 @@
-from .asking import QuestionPlan as QuestionPlan
 from .asking import questions_of as questions_of
 from .audit.audit_report import TableAudit as TableAudit
 from .audit.table_audit import audit_table as audit_table
@@ -27,6 +26,7 @@ from .labels.decisions import NotThese as NotThese
 from .labels.label_columns import LabelColumns as LabelColumns
 from .labels.reviewers import read_decisions as read_decisions
 from .listener import FitListener as FitListener
+from .question_plan import QuestionPlan as QuestionPlan
 from .questions import Question as Question
 from .questions import read_questions as read_questions
 from .questions import write_questions as write_questions

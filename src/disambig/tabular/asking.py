@@ -1,28 +1,28 @@
 """``questions_of``: what to ask people about a cleaned table, and what the answers will win."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import ParameterError, TableError
-from disambig._core.messages import about, about_number, is_or_are, percent, plural, rough_number
 from disambig._core.parameters import check_integer, check_real
-from disambig._core.typing import Features, FloatArray
+from disambig._core.typing import AnyArray, Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
 from disambig.methods.asking import plan_answers, unit_rows, with_answers
-from disambig.solvers.answers_ahead import Ahead, foresee_changes
+from disambig.solvers.answers_ahead import foresee_changes
 from disambig.solvers.blocks import one_thread_each
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.columns.plan import plan_columns
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.defaults import SECONDS_PER_ANSWER
 from disambig.tabular.labels.decisions import Answer, Decision, NotThese
+from disambig.tabular.question_plan import QuestionPlan
 from disambig.tabular.questions import Question
 from disambig.tabular.read_misses import listed_labels
+from disambig.tabular.table_cells import texts_of
+from disambig.tabular.true_labels import is_known, settle_known
 
 _DEFAULT_BUDGET = 100
 # Numbers that are not in the table any more, or would take a pretrained model to read again.
@@ -31,109 +31,6 @@ _NOT_READ = ("image", "embedding")
 _ROUNDING = 1e-4
 # Decisions before the cleaning after which nobody is asked about the row again.
 _OPEN_DECISIONS = ("", "not this")
-
-
-@dataclass(frozen=True)
-class QuestionPlan:
-    """Questions about the rows of a cleaned table, and what their answers are expected to win.
-
-    Attributes
-    ----------
-    questions : tuple of Question
-        What to ask, the most valuable first.
-    seconds : float
-        How long the answers take, going by ``SECONDS_PER_ANSWER``.
-    expected_errors : float
-        How many labels are expected to be wrong, in rows that nobody has answered for.
-    by_answers, nearby : float
-        Errors that the answers are expected to remove: in their rows, and in rows like them once
-        the table is cleaned again.
-    ahead : Ahead
-        How many labels the answers to as many questions after these will change.
-    changed, foreseen : float
-        How many of the answers so far changed a label, and how many should have by the confidences.
-
-    See Also
-    --------
-    questions_of : Makes it.
-
-    Examples
-    --------
-    >>> from disambig.datasets import example_tables
-    >>> from disambig.tabular import clean_table, questions_of, read_cleaned
-    >>> frame = example_tables()["vehicles.csv"].head(60)
-    >>> cleaned = clean_table(
-    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=2
-    ... )
-    >>> plan = questions_of(read_cleaned(cleaned, id="vehicle"), budget=3)
-    >>> plan.seconds
-    15.0
-    >>> 0 < plan.by_answers < plan.expected_errors
-    True
-    """
-
-    questions: tuple[Question, ...]
-    seconds: float
-    expected_errors: float
-    by_answers: float
-    nearby: float
-    ahead: Ahead
-    changed: int = 0
-    foreseen: float = 0.0
-
-    @property
-    def share_ahead(self) -> float:
-        """Share of the errors left after these questions that the next as many hold."""
-        left = self.expected_errors - self.by_answers - self.nearby
-        expected = self.ahead.changes / self.ahead.ratio
-        return min(expected / left, 1.0) if left > 0 else 0.0
-
-    def sentences(self) -> list[str]:
-        """Return what the questions win, in words."""
-        if not self.questions:
-            return ["There is nothing left to ask: no row is in doubt."]
-        removed = about_number(self.by_answers + self.nearby)
-        said = [
-            f"{plural(len(self.questions), 'question')}, {_duration(self.seconds)}: {removed} of "
-            f"{rough_number(self.expected_errors)} expected errors would go "
-            f"({rough_number(self.by_answers)} by the answers themselves, "
-            f"roughly {rough_number(self.nearby)} in rows like them)."
-        ]
-        if self.foreseen:
-            said.append(
-                f"So far {plural(self.changed, 'label')} changed; {about(self.foreseen, 'change')} "
-                f"{is_or_are(self.foreseen)} what the confidences foretold."
-            )
-        if not self.ahead.n_answers:
-            said.append("After these, no row that can be asked about is in doubt.")
-            return said
-        low, high = self.ahead.low, self.ahead.high
-        span = "" if low == high else f" ({low:,} to {high:,})"
-        said.append(
-            f"The next {plural(self.ahead.n_answers, 'answer')} would change "
-            f"{about(self.ahead.changes, 'label')}{span}: {percent(self.share_ahead)} of the "
-            "errors that are left."
-        )
-        return said
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers, for a script."""
-        return {
-            "questions": len(self.questions),
-            "seconds": round(self.seconds, 1),
-            "expected_errors": round(self.expected_errors, 3),
-            "removed_by_answers": round(self.by_answers, 3),
-            "removed_nearby": round(self.nearby, 3),
-            "changed_so_far": self.changed,
-            "expected_changes_so_far": round(self.foreseen, 3),
-            "next": {
-                "answers": self.ahead.n_answers,
-                "changes": round(self.ahead.changes, 3),
-                "low": self.ahead.low,
-                "high": self.ahead.high,
-                "share_of_errors_left": round(self.share_ahead, 4),
-            },
-        }
 
 
 def questions_of(
@@ -158,11 +55,12 @@ def questions_of(
         Most time for the answers, at ``SECONDS_PER_ANSWER`` for an ordinary one.
     decisions : mapping from row to decision, optional
         What people have decided since the cleaning, as ``read_decisions`` returns it. These rows
-        are not asked about again, unless all that is known is what they are not.
+        are not asked about again, unless all that is known is what they are not. Nor are rows
+        whose true label was known to the cleaning.
 
     See Also
     --------
-    disambig.methods.query : The same for arrays.
+    disambig.query : The same for arrays.
     write_questions : Writes them, for the review.
 
     Examples
@@ -187,12 +85,15 @@ def questions_of(
                 f"Decisions must be about rows 0 to {len(cleaned.candidates) - 1:,}. Got {row:,}."
             )
     candidates, confidences = _with_labels_outside(cleaned)
+    truth = _known_labels(cleaned)
+    candidates, confidences = _with_known_alone(candidates, confidences, truth)
     confidences = _without_ruled_out(candidates, confidences, decided)
     known = set(candidates.classes.tolist())
     answers = {row: label for row, label in decided.items() if label in known}
     may_ask = np.ones(len(candidates), dtype=bool)
     if cleaned.decision is not None:
         may_ask = np.isin(cleaned.decision.astype(str), _OPEN_DECISIONS)
+    may_ask &= ~is_known(truth)
     may_ask[[row for row, each in decided.items() if not isinstance(each, NotThese)]] = False
     candidates, confidences, settled = with_answers(candidates, confidences, answers)
     with one_thread_each():
@@ -262,6 +163,28 @@ def _with_labels_outside(cleaned: CleanedTable) -> tuple[CandidateLabels, FloatA
     return widened, widened.values_of((inside + outside).tocsr()).astype(float)
 
 
+def _known_labels(cleaned: CleanedTable) -> AnyArray:
+    """Return the true label of every row that cleaning has chosen it for; None for the others."""
+    if cleaned.truth is None:
+        return np.full(len(cleaned.chosen), None)
+    truth = texts_of(cleaned.values[cleaned.truth], what="true labels", literal=True)
+    # Cells may have been edited since.
+    truth[truth != cleaned.candidates.classes[cleaned.chosen]] = None
+    return truth
+
+
+def _with_known_alone(
+    candidates: CandidateLabels, confidences: FloatArray, truth: AnyArray
+) -> tuple[CandidateLabels, FloatArray]:
+    """Return sets without other candidates where the true label is known, so nobody doubts it."""
+    if not is_known(truth).any():
+        return candidates, confidences
+    alone = settle_known(candidates, truth)
+    starts = np.append(candidates.starts, len(confidences))
+    before = sparse.csr_array((confidences, candidates.pairs()[1], starts), candidates.shape)
+    return alone, alone.values_of(before)
+
+
 def _without_ruled_out(
     candidates: CandidateLabels, confidences: FloatArray, decided: Mapping[int, Decision]
 ) -> FloatArray:
@@ -327,8 +250,3 @@ def _changes(cleaned: CleanedTable, decided: Mapping[int, Decision]) -> tuple[in
             continue
         foreseen += float(doubt[row])
     return changed, foreseen
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"about {plural(minutes, 'minute')}" if minutes else f"about {seconds:.0f} seconds"

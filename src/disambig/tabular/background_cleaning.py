@@ -6,54 +6,22 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 from disambig._core.errors import DisambigError, TableError
 from disambig._core.messages import printable
+from disambig.tabular.clean_again import words_to_clean_again
 from disambig.tabular.clean_details import details_path, read_details
 from disambig.tabular.cleaned_table import CleanedTable, read_cleaned
 from disambig.tabular.files.formats import read_table
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 
-_WITH_VALUE = ("--decisions", "--out")
-# What would replace a file of the user, or write the table in another way.
-_FLAGS = ("--overwrite", "--json", "--excel-safe")
-_STREAM = "-"
 # JSON lines, which need no delimiter and change no cell.
 _OUT, _SAID = "clean.jsonl", "said.txt"
 _LAST_LINES, _MOST_CHARACTERS = 5, 600
 _PLAIN = {"COLUMNS": "1000", "NO_COLOR": "1", "TERM": "dumb"}
-
-
-def words_to_clean_again(
-    command: Sequence[str], *, decisions: str | os.PathLike[str], out: str | os.PathLike[str]
-) -> list[str]:
-    """Return the words of a command that cleaned a table, with other decisions, to another place.
-
-    Raise ``TableError`` where the command is not known, or read a table that is gone since.
-    """
-    after_values = [word for before, word in pairwise(command) if before != "--separator"]
-    if list(command[:1]) != ["clean"] or _STREAM in after_values:
-        raise TableError(
-            "To clean a table again takes the command that made it. This one was made from Python, "
-            "from standard input, or by an older version. Clean it from a file: disambig clean "
-            "FILE --out CLEAN."
-        )
-    words: list[str] = []
-    earlier = iter(command)
-    added = [f"--decisions={os.fspath(decisions)}", f"--out={os.fspath(out)}"]
-    for word in earlier:
-        if word == "--":  # whatever comes after it is no option
-            return [*words, *added, word, *earlier]
-        if word in _WITH_VALUE:
-            next(earlier, None)
-        elif word not in _FLAGS and word.partition("=")[0] not in _WITH_VALUE:
-            words.append(word)
-    return [*words, *added]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError, warn_caller
-from disambig._core.messages import quote_value, row_name
+from disambig._core.messages import quote_value, row_count, row_name
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
@@ -21,7 +21,8 @@ from disambig.tabular.clean_details import (
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
-from disambig.tabular.labels.decisions import DECISION_KINDS, DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
+from disambig.tabular.labels.decisions import DECISION_KINDS
 from disambig.tabular.labels.label_cells import read_weighted_cell
 from disambig.tabular.provenance import Provenance, cleaning_provenance, model_provenance
 from disambig.tabular.read_groups import read_groups
@@ -357,8 +358,16 @@ def rows_of_model(
 ) -> CleanedTable:
     """Return the training rows of a model; of their values it knows nothing.
 
-    It has seen these rows, and is surer of them than of others.
+    It has seen these rows, and is surer of them than of others. Raise ``TableError`` where rows
+    were called bad: those that it knows are then numbered otherwise than in their table.
     """
+    if model.bad_rows:
+        raise TableError(
+            f"The model does not know which rows of its table it was trained on: "
+            f"{row_count(model.bad_rows)} had been called bad and left out. For a page about the "
+            "rows, clean the table with the same decisions: disambig clean FILE --decisions "
+            "DECISIONS --out CLEAN."
+        )
     confidences = model.classifier.candidate_confidence_
     names = [text_of(name) or "" for name in model.classes.tolist()]
     # Every candidate has an entry, be it a zero.

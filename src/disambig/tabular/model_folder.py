@@ -67,6 +67,7 @@ class ModelParts:
     estimate: Estimate | None = None
     calibration: Calibration | None = None
     coverage: ConformalCalibration | None = None
+    bad_rows: int = 0
 
     @property
     def classes(self) -> AnyArray:
@@ -94,9 +95,10 @@ class _Description(BaseModel):
     classes: list[str | int | float | bool]
     plan: ColumnPlan
     estimate: Estimate | None
-    # Models of version 0.2.0 have neither.
+    # Models of version 0.2.0 have none of these.
     calibration: Calibration | None = None
     coverage: ConformalCalibration | None = None
+    bad_rows: int = Field(default=0, ge=0)
     files: dict[str, str]
 
     @field_validator("calibration")
@@ -163,6 +165,7 @@ def write_parts(parts: ModelParts, folder: str | os.PathLike[str]) -> None:
             estimate=parts.estimate,
             calibration=parts.calibration,
             coverage=parts.coverage,
+            bad_rows=parts.bad_rows,
             files={
                 name: file_digest((temporary / name).read_bytes(), "sha256")
                 for name in (_FEATURES, _METHOD)
@@ -252,6 +255,7 @@ def _read_once(folder: Path, *, only_predict: bool = False) -> tuple[ModelParts,
             description.estimate,
             description.calibration,
             description.coverage,
+            description.bad_rows,
         )
         _check_predictions(parts)
     except Exception as error:  # parts that do not fit together may make each other raise anything

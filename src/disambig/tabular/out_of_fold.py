@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -291,7 +291,7 @@ def fit_all_rows(
     # Whoever followed this fit has nothing to do with the next one.
     given = method.get_params(deep=False).items()
     classifier.set_params(**{name: value for name, value in given if name in _SET_FOR_ONE_FIT})
-    return model
+    return replace(model, bad_rows=len(task.learned) - len(rows))
 
 
 def confidences_of_all_rows(model: TableModel, task: TableTask) -> Sparse:

@@ -12,7 +12,7 @@ from disambig._core.files import write_atomically
 from disambig._core.messages import did_you_mean, join_names, printable, quote_value, row_name
 from disambig._core.parsing import parse_json, read_small_file
 from disambig.tabular.files.formats import one_of, unwritable
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.table_cells import number_text, text_of
 
 if TYPE_CHECKING:  # it needs pandas

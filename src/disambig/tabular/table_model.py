@@ -54,6 +54,8 @@ class TableModel(ModelParts):
         What makes its probabilities mean what they say, learned from held-out rows.
     coverage : ConformalCalibration or None
         Which labels predictions list because they cannot be ruled out; None if they do not.
+    bad_rows : int
+        How many rows of the table were called bad by a person, so that it was not trained on them.
 
     See Also
     --------

@@ -10,7 +10,7 @@ from disambig._core.typing import IntArray
 from disambig.tabular.clean_again import command_again
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN, SECONDS_PER_ANSWER
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.web.group_rows import DECIMALS, PageGroups, likeliest_first
 from disambig.web.page_values import cells_of, columns_that_fit, rows_that_fit, shown_columns
 from disambig.web.shell import Section, render_template

@@ -66,7 +66,7 @@ class KnownRows:
         found, n_right = accuracy_of(right), int(right.sum())
         return (
             f"Of {row_count(len(told))} whose true label is known and was not shown, "
-            f"{n_right} {'was' if n_right == 1 else 'were'} answered rightly: "
+            f"{n_right} {'was' if n_right == 1 else 'were'} answered correctly: "
             f"{100 * found.share:.0f} % ({100 * found.low:.0f} to {100 * found.high:.0f} %, 95 %)."
         )
 

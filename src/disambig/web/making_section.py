@@ -83,7 +83,7 @@ def making_section(
 
 
 def _date(made_at: str) -> str:
-    """Return a date and a time in UTC for people; what is no such date stays as it is."""
+    """Return a date and a time in UTC for people; a text that holds none stays as it is."""
     try:
         return f"{datetime.fromisoformat(made_at):%Y-%m-%d %H:%M} UTC"
     except ValueError:
@@ -131,7 +131,8 @@ def _pair_chart(audit: CandidateAudit) -> Markup:
 def _confidences(rows: CleanedTable) -> Markup:
     """Return how sure the choices are, and up to where they are marked for a second look."""
     chosen = rows.candidates.sizes > 1
-    chosen[list(rows.unaided_confidences)] = False  # true labels that are known are no choices
+    # Of these the true label was chosen, because it is known.
+    chosen[list(rows.unaided_confidences)] = False
     confidence = rows.confidence[chosen]
     # Of so many candidates one has at least that, unless the right label may be none of them.
     least = min(1 / int(rows.candidates.sizes.max()), float(confidence.min(initial=1)))

@@ -9,7 +9,7 @@ from disambig._core.typing import FloatArray, IntArray
 from disambig.bench.formats import Table
 from disambig.bench.wording import MISSING
 from disambig.tabular.cleaned_table import CleanedTable
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.web.markup import element, fragment, note, table_html
 from disambig.web.shell import Section
 

@@ -1,7 +1,7 @@
 """The route of a review that says why a row may have one label or another."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from disambig.tabular.cleaned_table import CleanedTable
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.reasons.reasons import Reasons
 from disambig.tabular.table_cells import text_of
 from disambig.web.token_guard import error_response, json_response
@@ -35,12 +35,20 @@ class ReasonsOfRows:
         The columns that the page shows, in its order.
     folder : path, optional
         Where the paths of pictures begin.
+    held_back : collection of int, optional
+        Rows whose label must not be shown.
     """
 
     def __init__(
-        self, rows: CleanedTable, columns: Sequence[str], folder: Path | None = None
+        self,
+        rows: CleanedTable,
+        columns: Sequence[str],
+        folder: Path | None = None,
+        *,
+        held_back: Collection[int] = (),
     ) -> None:
         self._cleaned = rows
+        self._held_back = held_back
         self._folder = folder
         self._columns = columns
         self._names = DecidedRows(rows.values, rows.id).names()
@@ -72,7 +80,7 @@ class ReasonsOfRows:
 
     @cached_property
     def _reasons(self) -> Reasons:
-        return Reasons(self._cleaned, self._folder)
+        return Reasons(self._cleaned, self._folder, held_back=self._held_back)
 
     def _described(self, row: int, found: dict[str, Any]) -> dict[str, Any]:
         """Return a range or share with its value, and with labels by their names."""
@@ -85,31 +93,17 @@ class ReasonsOfRows:
         return _shortened(text_of(self._cleaned.values[column].iloc[row]) or "")
 
 
-def reasons_route(
-    rows: CleanedTable,
-    columns: Sequence[str],
-    *,
-    folder: Path | None = None,
-    current: Callable[[], tuple[CleanedTable, Sequence[str]]] | None = None,
-) -> Route:
-    """Return the route ``why?row=N``, rows counted from 1; ``columns`` are those of the page.
+def reasons_route(n_rows: int, current: Callable[[], ReasonsOfRows]) -> Route:
+    """Return the route ``why?row=N``, rows counted from 1.
 
-    Where a table is cleaned again meanwhile, ``current`` returns the rows and columns of the page
-    as it is now. ``folder`` is where the paths of pictures begin.
+    ``current`` returns the reasons for the page as it is now: its table may be cleaned again.
     """
-    reasons = ReasonsOfRows(rows, columns, folder)
-    made_of = rows, columns
-    n_rows = len(rows.candidates)
 
     async def why(request: Request) -> Response:
-        nonlocal reasons, made_of
         number = row_number(request.query_params.get("row", ""), n_rows)
         if number is None:
             return error_response(f"The rows are 1 to {n_rows}.")
-        now = made_of if current is None else current()
-        if now[0] is not made_of[0] or now[1] is not made_of[1]:
-            reasons, made_of = ReasonsOfRows(*now, folder), now
-        return json_response(await run_in_threadpool(reasons, number - 1))
+        return json_response(await run_in_threadpool(current(), number - 1))
 
     return Route("/why", why, methods=["GET"])
 

@@ -16,9 +16,10 @@ from disambig._core.messages import row_count
 from disambig._core.typing import IntArray
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.defaults import DEFAULT_ROWS_SHOWN
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.reviewers import agreed_decisions, agreements, reviewer_name
+from disambig.tabular.questions import Question
 from disambig.web.doubtful_rows import (
     SETTLE_SCRIPTS,
     SETTLE_STYLES,
@@ -30,7 +31,7 @@ from disambig.web.known_rows import KnownRows
 from disambig.web.owner_server import OwnerServer, listen_on_this_machine
 from disambig.web.page_values import full_values
 from disambig.web.pictures import Pictures, pictures_route
-from disambig.web.reasons_route import reasons_route
+from disambig.web.reasons_route import ReasonsOfRows, reasons_route
 from disambig.web.review_app import decision_fields, review_app
 from disambig.web.review_log import ReviewLog
 from disambig.web.shell import render_page
@@ -57,9 +58,8 @@ class ReviewOptions:
         Who reviews; empty for somebody without a name.
     conflicts : bool
         Whether only rows are shown on which reviewers disagree.
-    questions : sequence of tuples
-        Rows to be asked in this order, from 0, each with its question, the labels it is about, and
-        how many errors the answer removes. None for the most doubtful rows.
+    questions : sequence of Question
+        What to ask, in this order. None for the most doubtful rows.
     """
 
     most_rows: int = DEFAULT_ROWS_SHOWN
@@ -68,7 +68,7 @@ class ReviewOptions:
     checks: bool = True
     reviewer: str = ""
     conflicts: bool = False
-    questions: Sequence[tuple[int, str, Sequence[str], float]] | None = None
+    questions: Sequence[Question] | None = None
 
 
 class Review:
@@ -123,6 +123,9 @@ class Review:
             pictures=() if self._pictures is None else self._pictures.columns,
         ) | {"review": self._about(checks)}
         self._groups = group_answers(rows, self.data)
+        # Any of these may be asked about sooner or later, in this review or the next one.
+        held_back = self._known.unaided if self.options.checks else ()
+        self._reasons = ReasonsOfRows(rows, self.data["columns"], self._folder, held_back=held_back)
 
     def _queue(self) -> tuple[IntArray, list[int]]:
         """Return the rows in the order in which they come, and those whose label is known."""
@@ -130,7 +133,7 @@ class Review:
             rows = np.array(sorted(self._conflicts), dtype=np.int64)
             return rows[np.argsort(self.rows.confidence[rows], kind="stable")], []
         if self.options.questions is not None:
-            asked = dict.fromkeys(row for row, *_ in self.options.questions)
+            asked = dict.fromkeys(one.row for one in self.options.questions)
             return np.array(list(asked), dtype=np.int64), []
         queue = self.rows.doubtful_rows(self.options.most_rows)
         if not self.options.checks:
@@ -140,8 +143,9 @@ class Review:
     def _about(self, checks: list[int]) -> dict[str, Any]:
         """Return what the page should know beyond its rows."""
         questions: dict[int, list[Any]] = {}
-        for row, text, labels, removes in self.options.questions or ():
-            questions.setdefault(row, [row + 1, text, list(labels), removes])
+        for one in self.options.questions or ():
+            asked = [one.row + 1, one.text, list(one.labels), one.removes]
+            questions.setdefault(one.row, asked)
         shown = self._conflicts if self.options.conflicts else {}
         return {
             "why": True,
@@ -169,14 +173,7 @@ class Review:
         ``current`` returns the table as it was cleaned last, where that is done again meanwhile;
         one of ``more_routes`` then tells the page of it.
         """
-        routes: list[BaseRoute] = [
-            reasons_route(
-                self.rows,
-                self.data["columns"],
-                folder=self._folder,
-                current=lambda: (self.rows, self.data["columns"]),
-            )
-        ]
+        routes: list[BaseRoute] = [reasons_route(len(self.rows.candidates), lambda: self._reasons)]
         if self._pictures is not None:
             routes.append(pictures_route(self._pictures))
 

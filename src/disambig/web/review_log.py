@@ -26,7 +26,7 @@ class ReviewLog:
     log : DecisionLog
         The log, as one reviewer sees it.
     checks : collection of int, optional
-        Rows whose label is known. Answers about them are no decisions for a training.
+        Rows whose label is known. Nothing is trained on answers about them.
     settles : bool, default=False
         Whether decisions end conflicts of other reviewers. They then stand whoever made them.
     """
@@ -49,11 +49,12 @@ class ReviewLog:
         nothing.
         """
         check = row in self.checks
+        goes_back = _takes_back(before, decision)
         if self._settles:  # others may have ended it, and that is not in one's own decisions
             if settled_conflicts(self.log.entries()).get(row) != before:
                 raise Conflict
-            before = self.log.settled().get(row)
-        if _takes_back(before, decision):
+            before = self.log.settled(settles=True).get(row)
+        if goes_back:
             self.log.settle(row, None, before=before, settles=self._settles, check=check)
             before = None
         return self._standing(
@@ -67,6 +68,7 @@ class ReviewLog:
             settled = settled_conflicts(entries)
             own = [one for one in own if one.settles]
         else:
+            own = [one for one in own if not one.settles]
             settled = _standing_of(one for one in own if not one.check)
         checked = _standing_of(one for one in own if one.check and one.row in self.checks)
         return Standing(settled, checked, _undo_of(own))

@@ -118,7 +118,9 @@ def _reliability(rows: CleanedTable, evidence: Evidence | None) -> Iterator[Sect
         return
     body = reliability_diagram(evidence.reliability)
     if rows.provenance.calibrated_on == TRUE_LABELS:
-        remark = "The confidences were calibrated on these labels, so that they agree is no proof."
+        remark = (
+            "The confidences were calibrated on these labels, so it proves nothing that they agree."
+        )
         body = fragment(element("p", None, remark), body)
     yield Section("reliability", "Are the confidences right?", body)
 

@@ -12,11 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from disambig._core.errors import DisambigError
-from disambig.tabular.background_cleaning import (
-    BackgroundCleaning,
-    CleanedAgain,
-    words_to_clean_again,
-)
+from disambig.tabular.background_cleaning import BackgroundCleaning, CleanedAgain
+from disambig.tabular.clean_again import words_to_clean_again
 from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.labels.decision_log import DecisionLog
 from disambig.tabular.labels.decisions import LABEL, Decision, kind_of

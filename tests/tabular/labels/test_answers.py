@@ -11,15 +11,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from disambig import CandidateLabels, read_table
 from disambig._core.errors import TableError
+from disambig.tabular.labels.decided_rows import DecidedRows, read_entries
 from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import (
-    Answer,
-    DecidedRows,
-    Entry,
-    NotThese,
-    decision_word,
-    read_entries,
-)
+from disambig.tabular.labels.decisions import Answer, Entry, NotThese, decision_word
 from disambig.tabular.labels.reviewers import agreed_decisions, agreements, read_decisions
 from disambig.tabular.labels.settled_sets import settle, take_rows
 

@@ -17,8 +17,8 @@ from filelock import FileLock, Timeout
 from disambig import read_table
 from disambig._core.errors import TableError
 from disambig.tabular.labels import decision_log
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from disambig.tabular.labels.reviewers import read_decisions
 from waiting import PATIENCE
 
@@ -55,6 +55,13 @@ def test_the_first_decision_makes_the_file(path):
     (entry,) = entries(path)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", entry.pop("decided_at"))
     assert entry == {"row": "3", "label": "cat"}
+
+
+def test_a_reviewer_is_known_again_whatever_spaces_are_around_the_name(path):
+    DecisionLog(path, DecidedRows(TABLE), " Ann ").settle(2, "cat", before=None)
+    assert DecisionLog(path, DecidedRows(TABLE), " Ann ").settled() == {2: "cat"}
+    assert DecisionLog(path, DecidedRows(TABLE), "Ann").settled() == {2: "cat"}
+    assert entries(path)[0]["by"] == "Ann"
 
 
 def test_every_decision_is_in_the_file_before_the_next_one(path):
@@ -233,7 +240,7 @@ WRITER = """
 import sys
 import pandas as pd
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 path, name = sys.argv[1:]
 frame = pd.DataFrame({"x": range(40)})
 log = DecisionLog(path, DecidedRows(frame))

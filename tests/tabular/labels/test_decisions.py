@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from candidates.strategies import candidate_labels
 from disambig import CandidateLabels
 from disambig._core.errors import TableError
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.reviewers import read_decisions
 from disambig.tabular.labels.settled_sets import settle
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from disambig.web.reasons_route import reasons_route
+from disambig.web.reasons_route import ReasonsOfRows, reasons_route
 from tabular.reasons.hand_made_tables import table_of
 from web.hand_made_rows import HOSTILE
 
@@ -37,7 +37,11 @@ def table():
 
 @pytest.fixture
 def client(table) -> TestClient:
-    return TestClient(reasons_route(table, COLUMNS))
+    return client_of(ReasonsOfRows(table, COLUMNS))
+
+
+def client_of(reasons: ReasonsOfRows) -> TestClient:
+    return TestClient(reasons_route(5, lambda: reasons))
 
 
 def test_similar_rows_come_with_their_values_in_the_order_of_the_page(client):
@@ -114,18 +118,18 @@ def test_many_columns_are_cut_after_the_most_telling():
     values["clear"] = np.arange(400) % 2 * 9 + generator.normal(size=400)
     shares = [[CAT, DOG][row % 2] for row in range(400)]
     shares[0] = EITHER
-    route = reasons_route(table_of(shares, values), ["clear"])
-    found = TestClient(route).get("/why?row=1").json()["ranges"]
+    reasons = ReasonsOfRows(table_of(shares, values), ["clear"])
+    found = client_of(reasons).get("/why?row=1").json()["ranges"]
     assert len(found) == 50
     assert found[0]["column"] == "clear"
 
 
 def test_a_page_that_was_made_anew_is_told_of_the_rows_that_it_shows(table):
-    now = [table, COLUMNS]
-    client = TestClient(reasons_route(table, COLUMNS, current=lambda: (now[0], now[1])))
+    now = [ReasonsOfRows(table, COLUMNS)]
+    client = TestClient(reasons_route(5, lambda: now[0]))
     before = client.get("/why?row=1").json()["similar"]
     assert client.get("/why?row=1").json()["similar"] == before
-    now[:] = dataclasses.replace(table, chosen=1 - table.chosen), ["size"]
+    now[0] = ReasonsOfRows(dataclasses.replace(table, chosen=1 - table.chosen), ["size"])
     after = client.get("/why?row=1").json()["similar"]
     labels = {one["number"]: one["label"] for one in before}
     assert all(one["label"] != labels[one["number"]] for one in after)

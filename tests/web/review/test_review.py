@@ -3,11 +3,13 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from disambig._core.errors import ParameterError, TableError
 from disambig.tabular.provenance import Provenance
+from disambig.tabular.questions import Question
 from disambig.web.review import Review, ReviewOptions
 from web.page_checks import check_self_contained
 from web.served_reviews import animals
@@ -90,6 +92,32 @@ def test_answers_about_known_rows_judge_the_reviewer_and_decide_nothing(review_o
     assert review_of(rows, reviewer="Ben").results() == []
 
 
+def similar(review: Review, row: int) -> list[tuple[int, str]]:
+    """Return the rows, counted from 1, that speak for each label of a row."""
+    answer = TestClient(review.app(title="Animals")).get(f"/why?row={row}").json()
+    return [(one["number"], one["label"]) for one in answer["similar"]]
+
+
+def test_why_shows_no_row_whose_true_label_may_be_asked_for(review_of):
+    rows = replace(animals(40, 8), second_look=np.arange(48) < 20)
+    known = range(41, 49)
+    checked, unchecked = review_of(rows), review_of(rows, checks=False)
+    assert checked.data["review"]["checks"] == [41]
+    for row in (1, 2, 3, 41):
+        assert similar(checked, row)
+        assert not {number for number, _ in similar(checked, row)}.intersection(known)
+    assert {number for number, _ in similar(unchecked, 1)}.intersection(known)
+
+
+def test_why_speaks_for_no_true_label_that_was_not_a_candidate(review_of):
+    rows = animals(40, 8)
+    # Cleaning adds such a label to the set.
+    before = {row: {name: 1.0} for row, (name, *_) in rows.unaided_confidences.items()}
+    review = review_of(replace(rows, unaided_confidences=before), checks=False)
+    for row, (name,) in before.items():
+        assert {label for _, label in similar(review, row + 1)} == {name}
+
+
 def test_reviewers_are_compared_and_their_conflicts_settled(review_of):
     ann, ben = review_of(reviewer="Ann"), review_of(reviewer="Ben")
     for row in range(1, 5):
@@ -110,12 +138,12 @@ def test_reviewers_are_compared_and_their_conflicts_settled(review_of):
 
 
 def test_questions_are_asked_in_their_order_each_row_once(review_of):
-    questions = [(8, "is it a cat?", ["cat"], 0.4), (2, "fox or cat?", ["fox", "cat"], 0.3)]
-    asked = [*questions, (8, "is it a fox?", ["fox"], 0.1)]
+    questions = [Question(8, ("cat",), 0.4), Question(2, ("fox", "cat"), 0.3)]
+    asked = [*questions, Question(8, ("fox",), 0.1)]
     data = review_of(questions=asked).data
     assert [row[0] for row in data["rows"]] == [9, 3]
     assert data["review"]["questions"] == [
-        [9, "is it a cat?", ["cat"], 0.4],
+        [9, "is it cat?", ["cat"], 0.4],
         [3, "fox or cat?", ["fox", "cat"], 0.3],
     ]
     assert data["review"]["isGiven"] is True
@@ -151,6 +179,7 @@ def test_the_command_that_takes_decisions_in_is_on_the_page(review_of):
     command = ("clean", "my animals.csv", "--decisions", "old.jsonl", "--out", "clean.csv")
     review = review_of(replace(animals(), provenance=Provenance(command=command)))
     assert review.data["command"] == (
-        f"disambig clean 'my animals.csv' --out clean.csv --decisions {review.decisions.path}"
+        "disambig clean 'my animals.csv' --decisions=old.jsonl --out clean.csv "
+        f"--decisions {review.decisions.path}"
     )
     assert review_of().data["command"] is None

@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from disambig._core.errors import TableError
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.review_app import review_app
 from disambig.web.review_log import ReviewLog
 

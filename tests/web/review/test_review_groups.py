@@ -3,8 +3,8 @@
 import pytest
 from starlette.testclient import TestClient
 
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import DecidedRows
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.review import group_answers
 from disambig.web.review_app import review_app

@@ -3,8 +3,10 @@
 import pandas as pd
 import pytest
 
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import Conflict, DecisionLog
-from disambig.tabular.labels.decisions import Answer, DecidedRows, NotThese
+from disambig.tabular.labels.decisions import Answer, NotThese
+from disambig.tabular.labels.reviewers import agreed_decisions
 from disambig.web.review_log import ReviewLog
 
 ROWS = DecidedRows(pd.DataFrame({"x": range(9)}))
@@ -99,3 +101,26 @@ def test_who_settles_conflicts_sees_what_others_have_settled(log_of):
     undo(third)
     assert fourth.standing().settled == {}
     assert log_of("Ben").standing().settled == {1: "dog"}
+
+
+def test_what_ended_a_conflict_is_not_what_its_author_says_of_the_row(log_of):
+    ann = log_of("Ann")
+    ann.decide(1, "cat", before=None)
+    log_of("Ben").decide(1, "dog", before=None)
+    log_of("Ann", settles=True).decide(1, "dog", before=None)
+    assert ann.standing().settled == {1: "cat"}
+    assert ann.standing().undo == (1, None)
+    undo(ann)
+    entries = ann.log.entries()
+    assert [one.settles for one in entries] == [False, False, True, False]
+    assert agreed_decisions(entries) == ({1: "dog"}, {})
+
+
+def test_labels_are_given_back_to_a_row_whose_conflict_another_has_settled(log_of):
+    log_of("Ann").decide(1, "cat", before=None)
+    log_of("Ben").decide(1, "dog", before=None)
+    third, fourth = log_of("Cleo", settles=True), log_of("Dan", settles=True)
+    third.decide(1, not_these("cat", "dog"), before=None)
+    fewer = fourth.decide(1, not_these("dog"), before=not_these("cat", "dog"))
+    assert fewer.settled == {1: not_these("dog")}
+    assert agreed_decisions(third.log.entries()) == ({1: not_these("dog")}, {})

@@ -9,8 +9,9 @@ from starlette.testclient import TestClient
 
 from disambig._core.errors import TableError
 from disambig.tabular.background_cleaning import CleanedAgain
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decision_log import DecisionLog
-from disambig.tabular.labels.decisions import Answer, DecidedRows, NotThese
+from disambig.tabular.labels.decisions import Answer, NotThese
 from disambig.web.watch import CleanAgain, Watch, watch_route
 from tabular.test_background_cleaning import cleaned_in, read
 from waiting import wait_until

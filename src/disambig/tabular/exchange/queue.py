@@ -20,7 +20,7 @@ from disambig.tabular.cleaned_table import CleanedTable
 from disambig.tabular.exchange.registry import TOOLS, Tool, find_tool
 from disambig.tabular.exchange.tasks import HINT, LABEL, QUEUED_ID, QUEUED_ROW
 from disambig.tabular.files.formats import unwritable
-from disambig.tabular.labels.decisions import DecidedRows
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.questions import Question
 from disambig.tabular.table_cells import check_columns, find_column, is_blank, json_value
 

@@ -14,13 +14,13 @@ from disambig._core.errors import TableError
 from disambig._core.files import make_folder, sync
 from disambig._core.messages import quote_value
 from disambig._core.parsing import parse_json
+from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decisions import (
     BY,
     CHECK,
     LABEL,
     ROW,
     SETTLES,
-    DecidedRows,
     Decision,
     Entry,
     apply_decision,
@@ -65,7 +65,7 @@ class DecisionLog:
 
     def __init__(self, path: str | os.PathLike[str], rows: DecidedRows, reviewer: str = "") -> None:
         self.path = Path(path)
-        self.reviewer = reviewer
+        self.reviewer = text_of(reviewer) or ""  # as names are read back from the file
         self._rows = rows
         self._names = rows.names()
         self._lock = threading.Lock()
@@ -76,12 +76,13 @@ class DecisionLog:
         with self._lock, self._open() as file:
             return [] if file is None else self._read(file)
 
-    def settled(self, *, check: bool = False) -> dict[int, Decision]:
+    def settled(self, *, settles: bool = False, check: bool = False) -> dict[int, Decision]:
         """Return the decisions of this reviewer that stand, by row.
 
-        With ``check``, the answers about rows whose label is known instead.
+        With ``settles`` those that ended conflicts instead, with ``check`` the answers about rows
+        whose label is known: none of these three replaces another.
         """
-        return self._own(self.entries(), check=check)
+        return self._own(self.entries(), settles=settles, check=check)
 
     def settle(
         self,
@@ -99,7 +100,7 @@ class DecisionLog:
         that it ends a conflict of other reviewers, ``check`` that the label of the row is known.
         """
         entries = self.record(row, decision, before=before, settles=settles, check=check)
-        return self._own(entries, check=check)
+        return self._own(entries, settles=settles, check=check)
 
     def record(
         self,
@@ -114,15 +115,15 @@ class DecisionLog:
         with self._lock, self._open(create=True) as file:
             assert file is not None
             entries = self._read(file)
-            if self._own(entries, check=check).get(row) != before:
+            if self._own(entries, settles=settles, check=check).get(row) != before:
                 raise Conflict
             self._append(file, self._lines(row, decision, settles=settles, check=check))
             return [*entries, Entry(row, decision, self.reviewer, settles, check)]
 
-    def _own(self, entries: Iterable[Entry], *, check: bool) -> dict[int, Decision]:
+    def _own(self, entries: Iterable[Entry], *, settles: bool, check: bool) -> dict[int, Decision]:
         standing: dict[int, Decision] = {}
         for entry in entries:
-            if entry.by == self.reviewer and entry.check == check:
+            if (entry.by, entry.settles, entry.check) == (self.reviewer, settles, check):
                 apply_decision(standing, entry.row, entry.decision)
         return standing
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from disambig._core.errors import warn_caller
 from disambig._core.messages import join_names, row_count, row_name
+from disambig.tabular.labels.decided_rows import read_entries
 from disambig.tabular.labels.decisions import (
     Answer,
     Decision,
@@ -15,7 +16,6 @@ from disambig.tabular.labels.decisions import (
     NotThese,
     apply_decision,
     decision_word,
-    read_entries,
 )
 
 _MOST_NAMED = 3
@@ -82,7 +82,12 @@ def read_decisions(
     >>> read_decisions(decisions, frame)
     {1: 'fox', 0: 'cat'}
     """
-    decided, conflicts = agreed_decisions(read_entries(decisions_frame, frame, id=id))
+    return decisions_in(read_entries(decisions_frame, frame, id=id))
+
+
+def decisions_in(entries: Iterable[Entry]) -> dict[int, Decision]:
+    """Return the decisions of all reviewers together; warn of rows on which they disagree."""
+    decided, conflicts = agreed_decisions(entries)
     if conflicts:
         warn_caller(conflict_notice(conflicts))
     return decided

@@ -1,7 +1,7 @@
 """Why a row may have one label or another, from the rows whose labels are sure."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,15 +37,24 @@ class Reasons:
         The table.
     folder : path, optional
         Where the paths of pictures begin; without it pictures are not compared.
+    held_back : collection of int, optional
+        Rows whose label must not be shown: their true label is known, and a reviewer may be asked
+        for it.
     """
 
-    def __init__(self, cleaned: CleanedTable, folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        cleaned: CleanedTable,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        held_back: Collection[int] = (),
+    ) -> None:
         self._cleaned = cleaned
         self.hidden = hidden_columns(cleaned)
         self._may_miss = cleaned.set_may_miss
         _, self._pairs = cleaned.candidates.pairs()
         plan, values = read_features(cleaned, self.hidden)
-        sure = sure_rows(cleaned)
+        sure = sure_rows(cleaned, held_back=held_back)
         n_rows = len(cleaned.candidates)
         columns = [] if plan is None else list(comparable_columns(plan, values))
         columns += self._pictures(folder)
@@ -72,8 +81,9 @@ class Reasons:
     def labels(self, row: int) -> list[int]:
         """Return the classes that a row may have, the likeliest first.
 
-        Where its true label is known, they are as likely as before that. If its set probably misses
-        the right label, the one that it would then have comes last.
+        Where its true label is known, they are those that it might have had before that, and as
+        likely as then. If its set probably misses the right label, the one that it would then have
+        comes last.
         """
         cleaned = self._cleaned
         start, size = cleaned.candidates.starts[row], cleaned.candidates.sizes[row]
@@ -82,7 +92,9 @@ class Reasons:
         before = cleaned.unaided_confidences.get(row)
         if before is not None:
             names = cleaned.candidates.classes[labels].tolist()
-            confidences = np.array([before.get(name, 0.0) for name in names])
+            # A true label that was not a candidate has joined the set since.
+            labels = labels[[name in before for name in names]]
+            confidences = np.array([before[name] for name in names if name in before])
         likeliest: list[int] = labels[np.argsort(-confidences, kind="stable")].tolist()
         likeliest = likeliest[:MOST_SIMILAR]
         missed = -1 if cleaned.label_if_missed is None else int(cleaned.label_if_missed[row])

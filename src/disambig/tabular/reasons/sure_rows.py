@@ -1,5 +1,6 @@
 """Which rows of a cleaned table have labels that are sure enough to compare others with."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,14 +41,14 @@ class SureRows:
         return slice(first, last)
 
 
-def sure_rows(cleaned: CleanedTable) -> SureRows:
+def sure_rows(cleaned: CleanedTable, *, held_back: Collection[int] = ()) -> SureRows:
     """Return the rows whose labels are sure, evenly spaced ones of a label if there are too many.
 
     These are the rows with one candidate or with confidence 1, such as those that a person has
     settled, unless the set probably misses the right label. A label that has few of these also
     takes rows of confidence .95 and more; if it has few still, all that need no second look, since
     by the meaning of that mark hardly any of them are wrong; and last whatever has one candidate.
-    Rows that a person could not tell or called bad are never among them.
+    Rows that a person could not tell or called bad are never among them, nor are those held back.
     """
     is_sure = np.zeros(len(cleaned.chosen), dtype=bool)
     for tier in _tiers(cleaned):
@@ -55,6 +56,7 @@ def sure_rows(cleaned: CleanedTable) -> SureRows:
         is_sure |= tier & (counts < _ENOUGH)[cleaned.chosen]
     if cleaned.decision is not None:
         is_sure &= ~np.isin(cleaned.decision, _SAY_NOTHING)
+    is_sure[list(held_back)] = False
     rows = np.flatnonzero(is_sure)
     rows = rows[np.argsort(cleaned.chosen[rows], kind="stable")]
     labels = cleaned.chosen[rows]

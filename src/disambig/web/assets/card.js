@@ -17,8 +17,9 @@ class Card {
   }
 
   show(row, place) {
-    byId("card-title").textContent =
-      this.data.id === null ? `Row ${row.number}` : `${this.data.id} ${row.name}, row ${row.number}`;
+    // A name written from right to left leaves the order of what is beside it alone.
+    byId("card-title").replaceChildren(...(this.data.id === null ? [`Row ${row.number}`]
+      : [`${this.data.id} `, make("bdi", {}, row.name), `, row ${row.number}`]));
     const decision = this.decisionOn(row);
     const notes = decision === null ? [place] : [place, `Decided: ${decisionText(decision)}.`];
     byId("card-place").textContent = notes.filter(Boolean).join(" ");

@@ -35,7 +35,11 @@ class ServerDecisions {
   }
 
   get canUndo() {
-    return this.#latest !== null || this.#pending.size > 0;
+    return this.#latest !== null || this.isSaving;
+  }
+
+  get isSaving() {
+    return this.#pending.size > 0;
   }
 
   load() {
@@ -104,6 +108,7 @@ class BrowserDecisions {
   confidences = new Map(); // only a server computes what groups say
   errors = null;
   lasting = true; // until the browser refuses
+  isSaving = false; // it is done before anything else can happen
   #key;
   #standing = new Map();
   #done = []; // rows decided on and what stood there before, the latest last

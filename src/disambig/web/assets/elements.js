@@ -20,8 +20,13 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
 // Long names break after underscores, not inside words.
 const breakable = (name) => name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
 
-// Estimates are told in whole numbers.
-const about = (count) => (count < 0.5 ? "less than one" : `about ${Math.round(count).toLocaleString("en")}`);
+// Estimates are told in whole numbers, thousands with three digits, as in the sentences of a report.
+// None is never promised: confidences are rounded.
+const about = (count) => {
+  if (count < 0.5) return "fewer than 1";
+  const whole = Math.round(count);
+  return `about ${(whole < 1000 ? whole : Number(whole.toPrecision(3))).toLocaleString("en")}`;
+};
 
 const aboutSome = (count, one, more = `${one}s`) => `${about(count)} ${count < 1.5 ? one : more}`;
 

@@ -31,13 +31,16 @@ function gainOf(rows, { decisionOn, isAsked, errors, areAlone }) {
   const done = rows.filter((row) => decisionOn(row) !== null);
   const left = rows.filter(isAsked);
   const labelled = done.filter((row) => decisionOn(row).answer === null);
-  // Who cannot tell has neither changed nor confirmed anything.
+  // Who cannot tell, or rules out only another label than the model's, has neither changed nor
+  // confirmed its choice.
   const judged = done.filter((row) => {
-    const { answer } = decisionOn(row);
+    const { label, answer } = decisionOn(row);
+    if (answer === NOT_THIS) return [label].flat().includes(row.table.labels[0]);
     return answer === null || answer === "none of these";
   });
   const doubts = judged.map((row) => 1 - row.table.confidences[0]);
-  const changed = judged.filter((row) => decisionOn(row).label !== row.table.labels[0]).length;
+  const changed = judged.filter((row) =>
+    !isSameDecision(decisionOn(row), asDecision(row.table.labels[0]))).length;
   const expected = doubts.reduce((sum, doubt) => sum + doubt, 0);
   const isJudged = areAlone && judged.length >= ENOUGH_TO_WARN && changed < expected;
   const next = left.slice(0, NEXT_ROWS);
@@ -62,9 +65,14 @@ function gainOf(rows, { decisionOn, isAsked, errors, areAlone }) {
 
 const IF_RIGHT = "if your decisions are right";
 
+function durationText(seconds) {
+  if (seconds < 60) return "less than a minute";
+  if (seconds < 90 * 60) return `about ${Math.round(seconds / 60)} min`;
+  return `about ${plural(Math.round(seconds / 3600), "hour")}`;
+}
+
 function progressText({ done, rows, left, now }, secondsEach) {
-  const minutes = (left * secondsEach) / 60;
-  const time = left === 0 ? [] : [minutes < 1 ? "less than a minute" : `about ${Math.round(minutes)} min`];
+  const time = left === 0 ? [] : [durationText(left * secondsEach)];
   return [
     `${done.toLocaleString("en")} of ${rows.toLocaleString("en")}`,
     `${aboutSome(now, "error")} left${done === 0 ? "" : ` ${IF_RIGHT}`}`,

@@ -66,8 +66,9 @@ class RowList {
       line.classList.toggle("begins", begins);
     }
     byId("list").tBodies[0].replaceChildren(...lines);
-    byId("list-count").textContent = this.listed.length
-      ? `${first + 1} to ${last} of ${this.listed.length} rows` : "No row matches.";
+    const count = this.listed.length
+      ? `${(first + 1).toLocaleString("en")} to ${last.toLocaleString("en")} of ${plural(this.listed.length, "row")}` : "No row matches.";
+    if (byId("list-count").textContent !== count) byId("list-count").textContent = count; // or it is read out again
     byId("list-before").disabled = this.first === 0;
     byId("list-after").disabled = last >= this.listed.length;
   }
@@ -79,16 +80,19 @@ class RowList {
   #line(row) {
     const button = make("button", { type: "button" }, String(row.number));
     button.addEventListener("click", () => this.open(row));
-    const candidates = this.isBlind ? [...row.labels].sort()
-      : row.labels.map((label, i) => `${label} ${percent(row.confidences[i])}`);
-    const words = (text) => make("td", { class: "words" }, text);
+    // Labels written from right to left leave the order of what is beside them alone.
+    const name = (label) => make("bdi", {}, label);
+    const labels = this.isBlind ? [...row.labels].sort() : row.labels;
+    const candidates = labels.flatMap((label, i) => [
+      i === 0 ? "" : ", ", name(label), this.isBlind ? "" : ` ${percent(row.confidences[i])}`]);
+    const words = (...parts) => make("td", { class: "words" }, ...parts);
     return make(
       "tr", {},
       make("th", { scope: "row" }, button),
       ...(this.hasGroups ? [words(row.group?.name ?? "")] : []),
       ...(this.hasNames ? [words(row.name)] : []),
       ...(this.isBlind ? [] : [words(row.labels[0]), make("td", {}, percent(row.confidences[0]))]),
-      words(candidates.join(", ")),
+      words(...candidates),
       ...(this.hasMisses ? [words(this.#doubtOf(row))] : []),
       words(this.#decided(row)),
     );

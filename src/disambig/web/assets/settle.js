@@ -37,7 +37,7 @@
   const say = (text, { isBad = false, row = null } = {}) => {
     const parts = [text];
     if (row !== null) {
-      const button = make("button", { type: "button" }, "Show that row");
+      const button = make("button", { type: "button" }, `Show row ${row.number}`);
       button.addEventListener("click", () => show(row));
       parts.push(" ", button);
     }
@@ -48,6 +48,7 @@
   // What is shown.
   const show = (row) => {
     const wasOver = current === null;
+    const focused = byId("card").contains(document.activeElement) ? document.activeElement : null;
     current = row;
     if (wasOver || row === null) summary.show(row);
     pace.show();
@@ -58,12 +59,20 @@
     values.show(row);
     why.show(row);
     byId("columns-left-out").hidden = row === null || data.columnsLeftOut === 0;
-    if (row === null) return;
+    if (row !== null) showCard(row);
+    // Whoever moves by keyboard, or hears the page, goes on at the new row.
+    if (focused !== null && isGone(focused)) byId("card-title").focus({ preventScroll: true });
+  };
+
+  const isGone = (element) =>
+    !element.isConnected || element.disabled || element.closest("[hidden]") !== null;
+
+  const showCard = (row) => {
     const wanted = queue.wanted();
     const place = wanted.indexOf(row) + 1; // 0 if the filter has been changed since, or not doubtful
     const first = hasGroups ? "the group with the most doubtful row first" : "the most doubtful first";
     const order = isGiven ? "" : `, ${first}`;
-    card.show(row, place ? `${place} of ${wanted.length}${order}.` : "");
+    card.show(row, place ? `${place.toLocaleString("en")} of ${wanted.length.toLocaleString("en")}${order}.` : "");
     const after = queue.coming(row).find((one) => one !== row);
     if (after !== undefined) {
       why.prefetch(after);
@@ -211,10 +220,13 @@
   showLegend(keys, data.classes);
   byId("columns-left-out").textContent = `${data.columnsLeftOut} more columns are not shown: the page would be too large.`;
 
-  // Keys decide only on a row that is in sight: a report has other parts.
+  // Keys decide only on a row that is in sight: a report has other parts. While little more than the
+  // top of the row is, its choices, which stay at hand, cover its title.
   const isInSight = () => {
     const { top, bottom } = byId("answers").getBoundingClientRect();
-    return top < innerHeight && bottom > 0;
+    const middle = (top + bottom) / 2;
+    const isCovered = top < byId("card").querySelector("header").getBoundingClientRect().bottom;
+    return middle > 0 && middle < innerHeight && !isCovered;
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
@@ -245,6 +257,10 @@
   // Another tab may have decided in the meantime.
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) refresh(false);
+  });
+  // Who leaves the page now would lose what is not saved yet.
+  addEventListener("beforeunload", (event) => {
+    if (decisions.isSaving) event.preventDefault();
   });
   refresh(true);
 }

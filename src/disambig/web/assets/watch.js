@@ -8,7 +8,7 @@ function watchText({ state, decisions, errors, errors_before: before, message })
   if (state === "cleaning") return `Cleaning again with your ${yours} …`;
   if (state === "failed") return `Cleaning again has failed: ${message}`;
   if (state !== "done") return "";
-  return `Cleaned again with your ${yours}: ${aboutSome(errors, "error")} expected, ${Math.round(before)} before.`;
+  return `Cleaned again with your ${yours}: ${aboutSome(errors, "error")} expected, ${about(before)} before.`;
 }
 
 function showWatch(found) {
