@@ -156,7 +156,7 @@ def network_steps(tables: list[Table]) -> str:
     slow = sorted((name for name, times in by_name.items() if times > 3), key=by_name.__getitem__)
     beyond = f"; above 3 are {', '.join(slow)}" if slow else ""
     return (
-        f"Ten folds of Lost take {span(by_name.values(), '.1f')} times as long as with PRODEN on "
+        f"Ten folds of Lost take {span(list(by_name.values()), '.1f')} times as long as with PRODEN on "
         f"the card{beyond}."
     )
 

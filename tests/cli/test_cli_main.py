@@ -17,7 +17,7 @@ PANELS = {
     "Your own table": ["example", "audit", "fit", "clean", "ask", "predict"],
     "Annotation tools": ["import", "export"],
     "Pages in the browser": ["report", "review"],
-    "Research": ["methods", "datasets", "fetch", "study", "reproduce"],
+    "Research": ["methods", "datasets", "fetch", "study", "reproduce", "new-method"],
 }
 COMMANDS = [command for commands in PANELS.values() for command in commands]
 
@@ -58,7 +58,7 @@ def test_help_shows_words_and_no_types(command: str | None, invoke: Invoke) -> N
     output = invoke(*([command] if command else []), "--help").output
     assert set(re.findall(r"<[a-z][^>]*>", output)) <= {
         "<refuse|all>",
-        "<table|curves|ablation|groups>",
+        "<table|curves|ablation|groups|networks>",
         "<sets|beliefs|truth|none>",
         "<safe|weak|estimated>",
         "<cover|exclusive>",

@@ -23,10 +23,11 @@ def new_method(
         Path, typer.Option(help="Where to put the three files.", metavar="FOLDER")
     ] = Path(),
 ) -> None:
-    """Write a method of your own that trains: a rule, its test, and a study that compares it.
+    """Write a method of your own, its test, and a study of it.
 
-    The rule is a page of torch code to change. Checkpoints, files, folds side by side on a GPU and
-    the checks that every method must pass come with the base class.
+    The method trains as it is: its rule is a page of torch code to change. Checkpoints, files,
+    folds side by side on a GPU, and the checks that every method must pass come with the base
+    class.
 
     Example: disambig new-method my_method
     """

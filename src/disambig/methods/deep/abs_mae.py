@@ -43,7 +43,7 @@ class ABSMAE(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="abs_mae",
         title="The average over the candidates of the absolute error",
-        when="to compare: the most robust of the average losses, and the slowest",
+        when="to compare: the most robust average loss, and the slowest",
         paper="Lv, Liu, Feng, Xu, Xu, An, Niu, Geng and Sugiyama, On the Robustness of Average "
         "Losses for Partial-Label Learning",
         year=2024,

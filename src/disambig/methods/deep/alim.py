@@ -176,7 +176,7 @@ class ALIM(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="alim",
         title="A network to which labels outside the sets count a little, by the miss rate",
-        when="where some sets do not hold the right label, and about how many is known",
+        when="where a known share of the sets misses the right label",
         paper="Xu, Lian, Feng, Liu and Tao, ALIM: Adjusting Label Importance Mechanism for Noisy "
         "Partial Label Learning",
         year=2023,

@@ -78,7 +78,7 @@ class CAVL(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="cavl",
         title="A network taught by the candidate that activates it most",
-        when="to compare: a hard choice among the candidates from the second epoch on",
+        when="to compare: a hard choice from the second epoch on",
         paper="Zhang, Feng, Han, Liu, Niu, Qin and Sugiyama, Exploiting Class Activation Value for "
         "Partial-Label Learning",
         year=2022,

@@ -192,7 +192,7 @@ class ConformalCleaning(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="conformal_cleaning",
         title="PRODEN or CC without the candidates that held-out rows speak against",
-        when="to compare: a network whose candidate sets shrink as it learns",
+        when="to compare: sets that shrink while a network learns",
         paper="Fuchs and Kalinke, Partial-Label Learning with Conformal Candidate Cleaning",
         year=2025,
         deviations=(

@@ -286,7 +286,7 @@ class PiCO(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="pico",
         title="A network that believes the nearest class prototype of a contrastive embedding",
-        when="to compare: a contrastive method, where noise and gaps leave a row what it is",
+        when="to compare: a contrastive method with class prototypes",
         paper="Wang, Xiao, Li, Feng, Niu, Chen and Zhao, PiCO: Contrastive Label Disambiguation "
         "for Partial Label Learning",
         year=2022,

@@ -215,7 +215,7 @@ class SoLar(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="solar",
         title="Labels of all rows at once, so that each class gets its estimated share",
-        when="where some classes have far fewer rows than others, and time does not press",
+        when="where some classes have far fewer rows; it is slow",
         paper="Wang, Xia, Li, Mao, Feng, Chen and Zhao, SoLar: Sinkhorn Label Refinery for "
         "Imbalanced Partial-Label Learning",
         year=2022,

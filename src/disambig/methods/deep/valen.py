@@ -232,7 +232,7 @@ class VALEN(NetworkClassifier):
     card: ClassVar[MethodCard] = MethodCard(
         name="valen",
         title="A network taught by draws from label distributions that another network recovers",
-        when="to compare: a method for sets that hang on what a row looks like",
+        when="to compare: for sets that depend on the features",
         paper="Xu, Qiao, Geng and Zhang, Instance-Dependent Partial Label Learning",
         year=2021,
         deviations=(
