@@ -232,3 +232,4 @@ def test_ten_thousand_rows_can_be_settled(visit, serve):
     page.wait_for_selector("#progress:has-text('3 of 10,000')")
     wait_until(lambda: served.decided == [("1", "cat"), ("2", "dog"), ("3", "fox")])
     assert page.inner_text("#list-count") == "1 to 25 of 10,000 rows"
+    assert page.inner_text("#list-title") == "All doubtful rows"

@@ -54,7 +54,7 @@ def ask(
     id: IdColumn = None,
     json: Json = False,
 ) -> None:
-    """Say what to ask people, to remove most errors.
+    """Say what to ask people to remove the most errors.
 
     A question is "opel or saab?" or "is it opel?", whichever is answered sooner. An answer counts
     for the errors in its own row and in rows like it. Says how many errors the answers would

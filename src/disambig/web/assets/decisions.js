@@ -18,7 +18,8 @@ const decisionText = ({ label, answer }) => {
 
 // Both classes have the same interface. of() tells what stands on a row, or is about to; load()
 // reads what stands; save() returns false if the row has been settled elsewhere meanwhile; undo()
-// takes back the latest decision and returns its row.
+// takes back the latest decision and returns its row: null if it has been changed elsewhere
+// meanwhile, undefined if there is none.
 
 // Written to a file by the server that the page comes from.
 class ServerDecisions {
@@ -60,7 +61,7 @@ class ServerDecisions {
 
   undo() {
     return this.#inTurn(async () => {
-      if (this.#latest === null) return null;
+      if (this.#latest === null) return undefined;
       const [number, label, answer] = this.#latest;
       const saved = await this.#post(number, asDecision(label, answer), this.of(number));
       return saved ? number : null;
@@ -136,7 +137,7 @@ class BrowserDecisions {
   async undo() {
     this.#read();
     const last = this.#done.at(-1);
-    if (last === undefined) return null;
+    if (last === undefined) return undefined;
     const [number, before] = last;
     return this.#write(number, before, () => this.#done.pop()) ? number : null;
   }

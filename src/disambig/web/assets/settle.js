@@ -156,7 +156,8 @@
       const number = await decisions.undo();
       takeConfidences(all, data.classes, decisions.confidences);
       const row = rowOf.get(number);
-      if (number === null) say("Nothing was undone: another tab has decided on that row meanwhile.", { isBad: true });
+      if (number === undefined) say("There is nothing to undo.");
+      else if (number === null) say("Nothing was undone: another tab has decided on that row meanwhile.", { isBad: true });
       else if (row === undefined) say(`Undone: row ${number}, which is not on this page.`);
       else {
         say("Undone.");
@@ -213,6 +214,8 @@
   byId("undo").addEventListener("click", undo);
   byId("skip").addEventListener("click", skip);
   byId("export").addEventListener("click", exportFile);
+  if (isGiven) byId("list-title").textContent = "The rows of this review";
+  else if (data.totals.doubtful > data.rows.length) byId("list-title").textContent = `The ${plural(data.rows.length, "most doubtful row")}`;
   byId("list-name").firstElementChild.textContent = data.id ?? "";
   byId("list-name").hidden = data.id === null;
   byId("list-group").firstElementChild.textContent = groups.title;

@@ -7,14 +7,15 @@ function watchText({ state, decisions, errors, errors_before: before, message })
   const yours = plural(decisions ?? 0, "decision");
   if (state === "cleaning") return `Cleaning again with your ${yours} …`;
   if (state === "failed") return `Cleaning again has failed: ${message}`;
-  if (state !== "done") return "";
+  // Also before there is anything to tell, so that nothing moves under a finger later.
+  if (state !== "done") return "The table will be cleaned again as you decide.";
   return `Cleaned again with your ${yours}: ${aboutSome(errors, "error")} expected, ${about(before)} before.`;
 }
 
 function showWatch(found) {
   const bar = byId("watch");
   const text = watchText(found);
-  bar.hidden = text === "";
+  bar.hidden = false;
   if (bar.dataset.text === text) return;
   bar.dataset.text = text;
   const button = make("button", { type: "button" }, "Show the new queue");
@@ -35,6 +36,7 @@ function showWatch(found) {
     }
   };
   if (review?.watch) {
+    showWatch({ state: "waiting" });
     look();
     setInterval(look, 1000 * SECONDS_BETWEEN_LOOKS);
   }
