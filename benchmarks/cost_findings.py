@@ -155,10 +155,8 @@ def network_steps(tables: list[Table]) -> str:
     by_name = dict(zip(table.cells("method"), table.numbers("times PRODEN"), strict=True))
     slow = sorted((name for name, times in by_name.items() if times > 3), key=by_name.__getitem__)
     beyond = f"; above 3 are {', '.join(slow)}" if slow else ""
-    return (
-        f"Ten folds of Lost take {span(list(by_name.values()), '.1f')} times as long as with PRODEN on "
-        f"the card{beyond}."
-    )
+    times = span(list(by_name.values()), ".1f")
+    return f"Ten folds of Lost take {times} times as long as with PRODEN on the card{beyond}."
 
 
 def busy_machine(tables: list[Table]) -> str:
