@@ -7,6 +7,7 @@ import pytest
 
 from disambig._core.messages import about_number
 from disambig.tabular.evidence import errors_p_value
+from disambig.tabular.questions import Question
 from disambig.web.table_report import table_page
 from web.served_reviews import LABELS, animals
 from web.test_keys_in_a_browser import KEYS
@@ -104,8 +105,8 @@ def test_no_to_the_choice_of_the_model_is_a_change_and_no_to_another_label_tells
     visit, serve
 ):
     rows = animals()
-    favourites = [(row, "is it?", [LABELS[row % 3]], 0.4) for row in range(8)]
-    others = [(row, "is it?", [LABELS[(row + 1) % 3]], 0.4) for row in range(8, 20)]
+    favourites = [Question(row, (LABELS[row % 3],), 0.4) for row in range(8)]
+    others = [Question(row, (LABELS[(row + 1) % 3],), 0.4) for row in range(8, 20)]
     page = visit(serve(rows, questions=[*favourites, *others]).address)
     page.keyboard.type("xxxxyyyy" + "x" * 11)
     page.wait_for_selector("#progress:has-text('19 of 20')")

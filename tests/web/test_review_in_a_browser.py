@@ -51,6 +51,7 @@ def test_a_decision_is_in_the_file_and_survives_a_reload_and_a_killed_server(vis
     assert lines(served.decisions) == [(first, label)]
     page.reload()
     assert bird_on(page) != first
+    page.wait_for_load_state("networkidle")  # why is fetched for the next row too
     served.end()
     again = visit(review().address)
     assert bird_on(again) == bird_on(page)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from campaign import Campaign, Outcome
 from mutations import TEXTS, VALUES, mutate
-from review_owner import LABELS, OWNER_SECONDS, ROWS, Review, make_table
+from review_owner import LABELS, OWNER_SECONDS, ROWS, Review, decided, make_table
 
 COUNT = 10_000
 BETWEEN_KILLS = 200
@@ -248,7 +248,7 @@ def _write_at_once(review: Review, chance: random.Random, _: Held) -> tuple[str,
     row = chance.randint(1, ROWS)
     before = review.settled.get(row)
     label = chance.choice([label for label in LABELS if label != before])
-    body = json.dumps({"row": row, "label": label, "before": before})
+    body = json.dumps({"row": row, "label": label, "before": decided(before)})
     found: list[int] = []
 
     def write() -> None:

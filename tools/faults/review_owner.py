@@ -39,6 +39,11 @@ def make_table(folder: Path) -> Path:
     return folder / "clean.csv"
 
 
+def decided(label: str | None) -> list[str | None] | None:
+    """Return a decision as the server takes it: a label, and no other answer."""
+    return None if label is None else [label, None]
+
+
 class Review:
     """The command ``disambig review``, with few descriptors, and what its owner knows of it.
 
@@ -94,7 +99,7 @@ class Review:
 
     def decide(self, row: int, label: str) -> int:
         """Decide on a row; return the status of the answer, and remember what it says."""
-        decision = {"row": row, "label": label, "before": self.settled.get(row)}
+        decision = {"row": row, "label": label, "before": decided(self.settled.get(row))}
         status, _ = self.ask("POST", "decisions", json.dumps(decision))
         if status == http.client.OK:
             self.settled[row] = label
@@ -176,7 +181,8 @@ class Review:
 
     def check_log(self) -> str:
         """Return what is wrong with the decisions on disk, if nothing is under way."""
-        return self._compare([[*entry] for entry in self._read_log().items()], "on disk is")
+        found = [[*entry, None] for entry in self._read_log().items()]
+        return self._compare(found, "on disk is")
 
     def _resident(self) -> int:
         pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
@@ -194,7 +200,7 @@ class Review:
 
     def _compare(self, found: list[list[object]], what: str) -> str:
         """Return where decisions are not those that were acknowledged, and go on from these."""
-        labels = {int(str(row)): str(label) for row, label in found}
+        labels = {int(str(row)): str(label) for row, label, _answer in found}
         known, self.settled = self.settled, labels
         if labels == known:
             return ""
