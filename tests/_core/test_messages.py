@@ -5,7 +5,9 @@ import pytest
 
 from disambig._core.messages import (
     about,
+    about_number,
     bare_name,
+    capitalized,
     closest_name,
     describe_table_rows,
     is_or_are,
@@ -151,3 +153,26 @@ def test_expected_counts_have_no_digits_that_nobody_could_vouch_for(
 ):
     assert rough_number(expected) == in_a_table
     assert f"{about(expected, 'error')} {is_or_are(expected)}" == in_a_sentence
+
+
+@pytest.mark.parametrize(
+    ("expected", "count", "number", "verb"),
+    [
+        (0, "no errors", "none", "are"),
+        (0.2, "fewer than 1 error", "fewer than 1", "is"),
+        (1.2, "about 1 error", "about 1", "is"),
+        (31.3, "about 31 errors", "about 31", "are"),
+        (4604.5, "about 4,600 errors", "about 4,600", "are"),
+    ],
+)
+def test_expected_counts_are_whole_numbers_in_sentences(expected, count, number, verb):
+    assert about(expected, "error") == count
+    assert about_number(expected) == number
+    assert is_or_are(expected) == verb
+
+
+@pytest.mark.parametrize(
+    ("sentence", "begun"), [("about AGGD", "About AGGD"), ("", ""), ("Éa", "Éa"), ("éa", "Éa")]
+)
+def test_a_sentence_begins_with_a_capital_and_keeps_the_others(sentence, begun):
+    assert capitalized(sentence) == begun

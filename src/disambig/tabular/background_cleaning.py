@@ -57,7 +57,14 @@ class BackgroundCleaning:
             with (self._folder / _SAID).open("wb") as said:
                 self._process = subprocess.Popen(  # noqa: S603  # a command of ours, and no shell
                     # -P: a file of the user called pandas.py is not what is imported.
-                    [sys.executable, "-P", "-m", "disambig._core.background", self._folder, *words],
+                    [
+                        sys.executable,
+                        "-P",
+                        "-m",
+                        "disambig.tabular.background_command",
+                        self._folder,
+                        *words,
+                    ],
                     stdin=subprocess.PIPE,  # its end is the end of that process
                     stdout=said,
                     stderr=said,
