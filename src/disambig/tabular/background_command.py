@@ -1,8 +1,8 @@
 """Run disambig beside other work: after it, and no longer than the process that started this one.
 
-``python -m disambig.tabular.background_command FOLDER WORDS...`` runs ``disambig WORDS...``. Its standard
-input is a pipe that nobody writes to: it ends with the process that holds the other end, however
-that ends. FOLDER is then removed, as nobody else is there to do it.
+``python -m disambig.tabular.background_command FOLDER WORDS...`` runs ``disambig WORDS...``. Its
+standard input is a pipe that nobody writes to: it ends with the process that holds the other end,
+however that ends. FOLDER is then removed, as nobody else is there to do it.
 """
 
 import os
