@@ -60,7 +60,7 @@ def questions_of(
 
     See Also
     --------
-    disambig.query : The same for arrays.
+    disambig.methods.query : The same for arrays.
     write_questions : Writes them, for the review.
 
     Examples

@@ -103,7 +103,7 @@ class RECORDS(NetworkClassifier):
 
     card: ClassVar[MethodCard] = MethodCard(
         name="records",
-        title="PRODEN with the network's own class shares divided out of its confidences",
+        title="PRODEN with the class shares of the network divided out of its confidences",
         when="where some classes have far fewer rows than others",
         paper="Hong, Feng, Chen, Li, Wang, Zhang, Zhang, Wang and Yao, Long-Tailed Partial Label "
         "Learning via Dynamic Rebalancing",
