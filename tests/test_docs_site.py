@@ -166,7 +166,8 @@ def test_no_code_of_a_guide_is_cut_at_1280_pixels(site, chromium):  # noqa: F811
         page.goto(path.as_uri())
         wide[path.stem] = page.evaluate(cut)
     page.close()
-    assert {name for name, count in wide.items() if count} <= {"architecture", "fidelity"}  # the map, code
+    # The map, and code as it is in the source.
+    assert {name for name, count in wide.items() if count} <= {"architecture", "fidelity"}
 
 
 @pytest.mark.browser
