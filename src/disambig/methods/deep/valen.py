@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 from torch.nn import functional
 
@@ -20,6 +19,7 @@ from disambig.engine.views import streams_of_problems, uniform
 from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
+from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
 
 # What is added to the concentrations that label distributions are drawn from.
 _LEAST = 0.01
@@ -165,8 +165,8 @@ def _neighbors_of_all(features: Sequence[FloatArray], count: int) -> IntArray:
         table[:, 0] = first + np.arange(len(rows))
         n_others = min(count, len(rows) - 1)
         if n_others:
-            search = NearestNeighbors(n_neighbors=n_others).fit(rows)
-            table[:, 1 : 1 + n_others] = first + search.kneighbors(return_distance=False)
+            others = nearest_of_training_rows(index_of_rows(rows), n_others)
+            table[:, 1 : 1 + n_others] = first + others
         tables.append(table)
         first += len(rows)
     return np.vstack([*tables, np.full((1, 1 + count), -1)])
