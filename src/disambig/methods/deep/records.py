@@ -12,7 +12,7 @@ from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData
 from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.class_shares import implied_shares
+from disambig.methods.networks.candidate_tables import implied_shares
 
 # Shares are divided by; the authors add as much.
 _SMALL = 1e-9

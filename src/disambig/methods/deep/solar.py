@@ -15,8 +15,7 @@ from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.candidate_tables import CandidatePlaces
-from disambig.methods.networks.class_shares import implied_shares
+from disambig.methods.networks.candidate_tables import CandidatePlaces, implied_shares
 from disambig.methods.networks.sinkhorn import reliable_rows, sinkhorn_labels
 
 # As in the authors' code: how quickly the class shares follow the network in the first epochs and

@@ -1,4 +1,4 @@
-"""Where the candidates of a problem stand in the tables that the engine keeps."""
+"""Where candidates stand in the tables that the engine keeps, and the class shares they imply."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,3 +59,9 @@ class CandidatePlaces:
         kept = torch.zeros_like(values)
         kept[..., self.rows, self.columns] = self.read(values)
         return kept
+
+
+def implied_shares(problems: Sequence[TrainingData]) -> Tensor:
+    """Return the mean of the priors of every problem: (problems, classes), in double precision."""
+    shares = [np.asarray(problem.prior.mean(axis=0)).ravel() for problem in problems]
+    return torch.as_tensor(np.stack(shares), dtype=torch.float64)
