@@ -19,6 +19,7 @@ from disambig.engine.views import streams_of_problems, uniform
 from disambig.methods.base import MethodCard
 from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
+from disambig.solvers.blocks import one_thread_each
 from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
 
 # What is added to the concentrations that label distributions are drawn from.
@@ -165,7 +166,8 @@ def _neighbors_of_all(features: Sequence[FloatArray], count: int) -> IntArray:
         table[:, 0] = first + np.arange(len(rows))
         n_others = min(count, len(rows) - 1)
         if n_others:
-            others = nearest_of_training_rows(index_of_rows(rows), n_others)
+            with one_thread_each():
+                others = nearest_of_training_rows(index_of_rows(rows), n_others)
             table[:, 1 : 1 + n_others] = first + others
         tables.append(table)
         first += len(rows)
