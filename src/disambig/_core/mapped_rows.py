@@ -24,7 +24,7 @@ class MappedRows:
     Methods that train networks read the rows of a batch from it, and give what they would give for
     the same numbers in memory. ``fit`` and ``predict`` make one of a ``numpy.memmap`` by
     themselves. Make one yourself to select rows without copying them: ``MappedRows(X)[rows]``, or
-    ``sklearn.model_selection.cross_val_predict(method, MappedRows(X), y)``.
+    ``sklearn.model_selection.cross_val_score(method, MappedRows(X), y)``.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import cross_validate
 
 from disambig import (
     CC,
@@ -88,7 +88,8 @@ def test_top_labels_are_those_of_the_probabilities(table):
 def test_folds_of_rows_on_disk_are_those_of_rows_in_memory(table):
     features, candidates, X, sets = table
     method = PRODEN(**QUICK)
-    np.testing.assert_array_equal(
-        cross_val_predict(method, MappedRows(X), sets, cv=3, method="predict_proba"),
-        cross_val_predict(method, features, candidates, cv=3, method="predict_proba"),
-    )
+    on_disk = cross_validate(method, MappedRows(X), sets, cv=3, return_estimator=True)
+    in_memory = cross_validate(method, features, candidates, cv=3, return_estimator=True)
+    np.testing.assert_array_equal(on_disk["test_score"], in_memory["test_score"])
+    for one, other in zip(on_disk["estimator"], in_memory["estimator"], strict=True):
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(features))
