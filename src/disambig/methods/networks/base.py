@@ -363,6 +363,22 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
+        cls._train(methods, data)
+        return [
+            # Nobody asks for those of a classifier that another one goes on from.
+            sparse.csr_array(candidates.shape)
+            if method._hands_on
+            else method._confidences(X, candidates)
+            for method, (X, candidates) in zip(methods, data, strict=True)
+        ]
+
+    # ---- fitting
+
+    @classmethod
+    def _train(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> None:
+        """Train networks for all methods; what a training needs of every row is then forgotten."""
         plans = {method: method._plan(*rows) for method, rows in zip(methods, data, strict=True)}
         # Who trains for whom: itself at first, a changed copy where a training is repeated.
         trainers = dict(zip(methods, methods, strict=True))
@@ -377,15 +393,6 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 for number, method in enumerate(stack):
                     method._keep(plans[method], training, number)
             trainers = cls._to_be_repeated(trainers)
-        return [
-            # Nobody asks for those of a classifier that another one goes on from.
-            sparse.csr_array(candidates.shape)
-            if method._hands_on
-            else method._confidences(X, candidates)
-            for method, (X, candidates) in zip(methods, data, strict=True)
-        ]
-
-    # ---- fitting
 
     def _plan(self, X: Features, candidates: CandidateLabels) -> TrainingPlan:
         """Return what is settled before training."""
@@ -398,7 +405,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         sets = trained[1]
         data = TrainingData(
             views.inputs(trained[0]),
-            sets.prior(),
+            sets.prior(copy=not isinstance(X, MappedRows)),
             seeds[0],
             sets.groups,
             sets.promise,
