@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import torch
 from scipy import sparse
-from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
@@ -553,10 +552,12 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
 
     def _probability_blocks(self, X: Features) -> Iterator[FloatArray]:
         for logits in self._logits(X):
-            yield softmax(logits, axis=-1).mean(axis=0)
+            shares = _softmax_in_place(logits)
+            # The mean of one is that one: of many classes a copy takes time.
+            yield shares[0] if len(shares) == 1 else shares.mean(axis=0)
 
     def _per_network(self, X: Features) -> FloatArray:
-        return np.concatenate([softmax(part, axis=-1) for part in self._logits(X)], axis=1)
+        return np.concatenate([_softmax_in_place(part) for part in self._logits(X)], axis=1)
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
         """Return probabilities restricted to the candidates of every row, mean over networks."""
@@ -583,7 +584,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 threads_for(work),
             ):
                 logits = networks.infer(asked)
-            yield logits.cpu().double().numpy()
+            # Memory of their own, that others may write to.
+            yield logits.cpu().to(torch.float64, copy=True).numpy()
 
     def _inputs_to_ask(self, X: Features) -> Iterator[FloatArray]:
         """Yield inputs of the networks, for some rows at a time."""
@@ -611,3 +613,11 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             # So that a machine without a card can read it.
             state["_networks"] = copy.deepcopy(self._networks).cpu()
         return state
+
+
+def _softmax_in_place(logits: FloatArray) -> FloatArray:
+    """Turn logits into probabilities along the last axis, as ``scipy.special.softmax`` does."""
+    logits -= logits.max(axis=-1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=-1, keepdims=True)
+    return logits
