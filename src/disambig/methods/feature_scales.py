@@ -5,7 +5,6 @@ In NumPy alone: a saved model predicts without the seconds that scikit-learn tak
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from disambig._core.errors import ParameterError
+from disambig._core.mapped_rows import rows_in_block
 from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray
 
@@ -24,8 +24,6 @@ LARGEST_FEATURE = 1e100
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
-# Rows whose numbers are added up at a time.
-_BLOCK_ROWS = 2**14
 # Most numbers of some features of all rows that are put in order at a time.
 _MOST_IN_ORDER = 2**25
 # A power of two far from the smallest double and below the largest.
@@ -113,13 +111,15 @@ def _mean_and_deviation(
         """Return the mean of what becomes of the rows, one order of adding up for all."""
         total = np.zeros(X.shape[1])
         counted = 0.0
-        for start, block in zip(count(0, _BLOCK_ROWS), _blocks(X), strict=False):
+        start = 0
+        for block in _blocks(X):
             values = change(np.ldexp(block, -exponents, order="C"))
             if row_weights is None:
                 counted += len(values)
             else:
                 weights = row_weights[start : start + len(values), np.newaxis]
                 values, counted = values * weights, counted + float(weights.sum())
+                start += len(values)
             # Row after row, as if all of them were added up at once.
             values[0] += total
             total = values.sum(axis=0)
@@ -150,8 +150,9 @@ def _of_sparse(X: Features, row_weights: FloatArray | None) -> tuple[FloatArray,
 
 def _blocks(X: Features) -> Iterator[FloatArray]:
     """Yield dense rows as doubles, as many at a time whether they are in memory or on disk."""
-    for start in range(0, X.shape[0], _BLOCK_ROWS):
-        yield np.asarray(X[start : start + _BLOCK_ROWS], dtype=np.float64)
+    n_rows = rows_in_block(X.shape[1])
+    for start in range(0, X.shape[0], n_rows):
+        yield np.asarray(X[start : start + n_rows], dtype=np.float64)
 
 
 def _are_constant(low: FloatArray, high: FloatArray) -> BoolArray:

@@ -1,6 +1,7 @@
 """``NetworkClassifier``: the base class of methods that train networks by a rule."""
 
 import copy
+import math
 import os
 from abc import abstractmethod
 from collections import defaultdict
@@ -589,7 +590,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
 
     def _inputs_to_ask(self, X: Features) -> Iterator[FloatArray]:
         """Yield inputs of the networks, for some rows at a time."""
-        n_rows = rows_in_block(len(self.classes_))
+        n_rows = rows_in_block(max(len(self.classes_), math.prod(X.shape[1:])))
         for start in range(0, X.shape[0], n_rows):
             rows = slice(start, start + n_rows)
             some = X.read(rows) if isinstance(X, MappedRows) else X[rows]
