@@ -13,6 +13,7 @@ from disambig.engine.fast.step import Clock, RowsInBatch
 from disambig.engine.history import EpochRecords
 from disambig.engine.loss import LossWeights
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.ranks import Ranks
 
 # Of networks asked about all rows, so that memory does not grow with the number of rows.
 _ROWS_AT_A_TIME = 8192
@@ -37,7 +38,7 @@ class LossStep:
         Which rows of every batch are no filler.
     row_state : dict of Tensors
         The tables that the rule keeps.
-    records, clock, weights, n_predicting
+    records, clock, weights, n_predicting, ranks
         As in ``Training``.
     """
 
@@ -55,6 +56,7 @@ class LossStep:
         clock: Clock,
         weights: LossWeights | None,
         n_predicting: int,
+        ranks: Ranks,
     ) -> None:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
@@ -63,12 +65,16 @@ class LossStep:
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
+        self._ranks = ranks
         # What the networks themselves are asked about: the features, and views or not.
         self._n_asked = 1 + (rule.n_views if rule.learns_from_views else 0)
         # Views are further rows of a batch: all are normalised together.
         repeated = real.repeat_interleave(self._n_networks, 1)
         repeated = repeated.repeat_interleave(self._n_asked, 2)
-        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
+        # Places that networks are asked about here: rows with all their views.
+        self._share = ranks.share(repeated.shape[2])
+        networks.expect_share(ranks, self._share.start)
+        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype).at(self._share)
         self._averaged: Stack | None = None
         if rule.average is not None:
             self._averaged = networks.part(0, len(networks), whole=True)
@@ -97,7 +103,10 @@ class LossStep:
                 rows = rows * self._weights.of_rows(candidates, outputs[0].logits)
             gradients = self._differentiate(rows, leaves, real)
         self._note(candidates, outputs[0], rows.detach(), loss)
-        self._networks.backward_both(*gradients)
+        own, embedding = (None if one is None else one[:, self._share] for one in gradients)
+        assert own is not None
+        self._networks.backward_both(own, embedding)
+        self._ranks.sum_gradients(self._networks.parameters())
         self._adam.update()
         self._move_averages()
         kept = dict(loss.state)
@@ -144,12 +153,14 @@ class LossStep:
         """Return what the networks say of the features, and maybe of views, as in training."""
         inputs = inputs[: self._n_asked]
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
-        prepared = self._networks.prepare(_together(inputs), rows)
+        prepared = self._networks.prepare(_together(inputs)[:, self._share], rows)
         outputs = self._networks.forward_both(prepared, rows, self._clock.total)
         return self._divided(*outputs, count=len(inputs))
 
     def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
-        """Return outputs for each of several inputs that were asked about together."""
+        """Return outputs for each of several inputs that were asked about together, of all rows."""
+        logits = self._ranks.gather(logits, 1)
+        embedding = None if embedding is None else self._ranks.gather(embedding, 1)
         shape = (self._n_problems, self._n_networks, -1, count)
         of_views = logits.view(*shape, logits.shape[-1]).unbind(3)
         if embedding is None:
@@ -169,7 +180,8 @@ class LossStep:
         seen, *views = outputs
         averaged: list[Outputs] = []
         if self._averaged is not None:
-            outputs_of = self._averaged.infer_both(_together(inputs))
+            asked = _together(inputs)
+            outputs_of = self._averaged.infer_both(asked[:, self._ranks.share(asked.shape[1])])
             averaged = self._divided(*outputs_of, count=len(inputs))
         n_classes = seen.logits.shape[-1]
         shape = (*candidates.mask.shape[:-1], n_classes)

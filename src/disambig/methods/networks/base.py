@@ -35,6 +35,7 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.module_stack import ModuleStack
+from disambig.engine.ranks import Ranks
 from disambig.engine.rule import BaseRule, TrainingData, TrainingSettings
 from disambig.engine.training import Training, check_callbacks
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
@@ -459,6 +460,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
                 n_helpers=self._helper_count(),
+                ranks=Ranks.present(),
             )
             progress = [plan.progress for plan in plans if plan.progress is not None]
             if progress:
