@@ -131,9 +131,11 @@ class LossStep:
             first = number * self._n_networks
             networks = self._networks.part(first, self._n_networks)
             parts = [
-                networks.infer(part).softmax(-1) for part in torch.split(features, _ROWS_AT_A_TIME)
+                networks.infer(part).softmax(-1)
+                for part in torch.split(self._ranks.deal(features), _ROWS_AT_A_TIME)
             ]
-            probabilities.append(torch.cat(parts, 1))
+            everything = self._ranks.gather(torch.cat(parts, 1), 1)
+            probabilities.append(everything[:, : len(features)])
         self._rule.look_at_all_rows(probabilities)
 
     def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:

@@ -1,24 +1,21 @@
-"""The processes that train one stack of networks together, by torch.distributed; mostly one alone"""
+"""The processes that take every training step together, by torch.distributed; or one alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import timedelta
 from typing import Self
 
 import torch
 from torch import Tensor, distributed
 
-from disambig._core.errors import ParameterError, TrainingError
-
-# A process that has died is noticed at once, by its connection; this is for one that hangs.
-LONGEST_SILENCE = timedelta(minutes=10)
+from disambig._core.errors import ParameterError
+from disambig.engine.process_group import others_answer, rank_and_size
 
 _works_alone: ContextVar[bool] = ContextVar("_works_alone", default=False)
 
 
 class Ranks:
-    """This process and those beside it that take every training step together with it.
+    """The processes that take every training step together, of which this is one.
 
     Every process has all rows and takes every step with the same batch. Of its places each asks the
     networks about an equal share, from which it computes its part of the gradient; what networks
@@ -39,11 +36,7 @@ class Ranks:
     @classmethod
     def present(cls) -> Self:
         """Return the processes of torch's process group, or this one alone where there is none."""
-        if _works_alone.get() or not distributed.is_available():
-            return cls()
-        if not distributed.is_initialized():
-            return cls()
-        return cls(distributed.get_rank(), distributed.get_world_size())
+        return cls() if _works_alone.get() else cls(*rank_and_size())
 
     @property
     def is_first(self) -> bool:
@@ -55,16 +48,24 @@ class Ranks:
         count = n_places // self.size
         return slice(self.rank * count, (self.rank + 1) * count)
 
+    def deal(self, rows: Tensor) -> Tensor:
+        """Return the rows of this process; the last ones may be there again, to have as many."""
+        if self.size == 1:
+            return rows
+        mine = self.share(-(-len(rows) // self.size) * self.size)
+        numbers = torch.arange(mine.start, mine.stop, device=rows.device)
+        return rows.index_select(0, numbers.clamp_(max=len(rows) - 1))
+
     def sum(self, *tensors: Tensor) -> None:
         """Add up tensors over the processes, in place and in one exchange; all of one type."""
         if self.size == 1:
             return
         if len(tensors) == 1 and tensors[0].is_contiguous():
-            with _answered():
+            with others_answer():
                 distributed.all_reduce(tensors[0])
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        with _answered():
+        with others_answer():
             distributed.all_reduce(flat)
         _unpack(flat, tensors)
 
@@ -78,7 +79,7 @@ class Ranks:
         if self.size == 1:
             return shares
         everything = shares.new_empty(self.size, *shares.shape)
-        with _answered():
+        with others_answer():
             distributed.all_gather(list(everything.unbind()), shares.contiguous())
         axis %= shares.ndim
         return everything.movedim(0, axis).flatten(axis, axis + 1)
@@ -90,7 +91,7 @@ class Ranks:
             by_type.setdefault(tensor.dtype, []).append(tensor)
         for of_type in by_type.values():
             flat = torch.cat([tensor.reshape(-1) for tensor in of_type])
-            with _answered():
+            with others_answer():
                 distributed.broadcast(flat, 0)
             _unpack(flat, of_type)
 
@@ -129,20 +130,7 @@ def alone() -> Iterator[None]:
         _works_alone.reset(token)
 
 
-@contextmanager
-def _answered() -> Iterator[None]:
-    """Say in clear words that another process does not answer."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise TrainingError(
-            "Another process of this training has ended, or does not answer any more "
-            f"({str(error).splitlines()[0]}). Look at what it said last. With a checkpoint, the "
-            "same call goes on from there, in as many processes as you like."
-        ) from error
-
-
 def _unpack(flat: Tensor, tensors: Sequence[Tensor]) -> None:
-    parts = flat.split([tensor.numel() for tensor in tensors])
+    parts = torch.split(flat, [tensor.numel() for tensor in tensors])
     for tensor, part in zip(tensors, parts, strict=True):
         tensor.copy_(part.view(tensor.shape))

@@ -450,7 +450,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             rule = self._make_rule()
             embedding = rule.embedding if isinstance(rule, LossRule) else None
             networks = self._make_networks(n_features, n_classes, seeds, embedding).to(device)
-            for message in rule.warnings(settings):
+            ranks = Ranks.present()
+            for message in rule.warnings(settings) if ranks.is_first else ():
                 warn_caller(message)
             training = Training(
                 networks,
@@ -460,7 +461,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
                 n_helpers=self._helper_count(),
-                ranks=Ranks.present(),
+                ranks=ranks,
             )
             progress = [plan.progress for plan in plans if plan.progress is not None]
             if progress:
@@ -480,7 +481,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             listeners.append(
                 Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint, seeds, watchers)
             )
-        if self.verbose:
+        if self.verbose and Ranks.present().is_first:
             title = self._title or type(self).__name__.removesuffix("Classifier")
             listeners.append(ProgressBar(title))
         return [*listeners, *(self.callbacks or ())]
