@@ -9,7 +9,7 @@ from waiting import PATIENCE
 
 
 def run_in_group(size, function, folder, *arguments):
-    """Return what ``function(rank, *arguments)`` returns in every process; None where it was killed.
+    """Return what ``function(rank, *arguments)`` returns in every process; None for a killed one.
 
     The processes find each other by a file in the folder. If one is stuck, all are ended.
     """
@@ -34,30 +34,19 @@ def run_in_group(size, function, folder, *arguments):
     return [said and said[0] for said in results]
 
 
-def join_group(rank, size, path):
-    """Make this process one of a group."""
-    from torch import distributed
-
-    distributed.init_process_group(
-        "gloo",
-        init_method=f"file://{path}",
-        rank=rank,
-        world_size=size,
-        timeout=datetime.timedelta(seconds=PATIENCE),
-    )
-
-
-def leave_group():
-    from torch import distributed
-
-    distributed.destroy_process_group()
-
-
 def _run(rank, size, path, pipe, function, arguments):
+    from torch import distributed
+
     try:
-        join_group(rank, size, path)
+        distributed.init_process_group(
+            "gloo",
+            init_method=f"file://{path}",
+            rank=rank,
+            world_size=size,
+            timeout=datetime.timedelta(seconds=PATIENCE),
+        )
         pipe.send((function(rank, *arguments),))
-        leave_group()
+        distributed.destroy_process_group()
     except BaseException:
         pipe.send(traceback.format_exc())
         raise
