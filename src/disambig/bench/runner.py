@@ -76,8 +76,9 @@ def run_study(
     store : path
         Folder of the records.
     jobs : int, default=1
-        Number of processes on this machine; each uses one thread.
-    backend : {"local", "dask", "ray"}, default="local"
+        Number of processes on this machine, or of workers that Slurm is asked for; each uses one
+        thread.
+    backend : {"local", "dask", "ray", "slurm"}, default="local"
         Where jobs run.
     address : str, optional
         Address of a Dask or Ray cluster.
@@ -186,7 +187,7 @@ class _Runner:
         ours = [planned for planned in ours if not self._ended_elsewhere(planned)]
         if ours:
             jobs = [planned.job for planned in ours]
-            future = self.backend.submit(execute, ours[0].dataset, jobs)
+            future = self.backend.submit(execute, self.backend.share(ours[0].dataset), jobs)
             self.under_way[future] = ours
             self.listener.on_jobs_start(ours)
         if theirs:
