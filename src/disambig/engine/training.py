@@ -384,10 +384,12 @@ class Training:
         if step.noisy is not None:
             logits = self._of_all_rows(self.networks(step.noisy, rows, self._clock.total))
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        gradient = gradient_of_logits(log_probabilities, targets, candidates.columns)
+        share = self._share
+        gradient = gradient_of_logits(
+            log_probabilities[:, :, share], targets.at(share), candidates.columns[:, :, share]
+        )
         # The loss is the mean over the real rows.
-        gradient = gradient.view_as(logits)[:, self._share].mul_(rows.averaging.mT)
-        self.networks.backward(gradient)
+        self.networks.backward(gradient.flatten(0, 1).mul_(rows.averaging.mT))
         self.ranks.sum_gradients(self.networks.parameters())
         self._adam.update()
         self._clock.advance()
