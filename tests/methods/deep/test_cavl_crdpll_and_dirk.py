@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from disambig import CandidateLabels
 from disambig._core.errors import ParameterError
 from disambig.engine.views import tabular_view
 from disambig.methods import CAVL, CRDPLL, DIRK
@@ -180,15 +179,6 @@ def test_no_label_outside_of_the_set_overtakes_a_candidate_in_the_targets_of_dir
         least = target.masked_fill(~is_candidate, 1).amin(-1)
         most = target.masked_fill(is_candidate, 0).amax(-1)
         assert (least >= most - 1e-5).all()
-
-
-@pytest.mark.parametrize("method", [CAVL, CRDPLL, DIRK])
-def test_they_stay_finite_where_the_network_is_certain_and_rare_labels_exist(method):
-    candidates = CandidateLabels.from_mask(np.column_stack([MASK, np.zeros(len(MASK), bool)]))
-    fitted = quick(method, scaling="none", learning_rate=1.0, epochs=20)
-    fitted.fit(DATA.X * 100, candidates)
-    assert np.isfinite(fitted.history_["loss"]).all()
-    assert np.isfinite(fitted.predict_proba(DATA.X)).all()
 
 
 @pytest.mark.parametrize(
