@@ -1,8 +1,7 @@
 """DIRK: a network taught by its own average, which no label outside of the set may overtake."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,7 +11,6 @@ from disambig.engine.batches import steps_per_epoch
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 from disambig.engine.rule import TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 
 # The paper's: of 195 steps in an epoch of its images, the last half counts.
@@ -134,33 +132,7 @@ class DIRK(NetworkClassifier):
         ),
     )
 
-    average: float | None
-
-    def __init__(
-        self,
-        *,
-        average: float | None = None,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    average: float | None = None
 
     def _make_rule(self) -> LossRule:
         return ReliableTeacher(self.average, self.batch_size)
