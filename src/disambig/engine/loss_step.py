@@ -7,11 +7,10 @@ from torch import Tensor
 
 from disambig.engine.batches import Candidates, CandidateTable
 from disambig.engine.fast.adam import Adam
-from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import Clock, RowsInBatch
 from disambig.engine.history import EpochRecords
-from disambig.engine.loss import LossWeights
+from disambig.engine.loss import LossWeights, seen_in
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 from disambig.engine.ranks import Ranks
 
@@ -98,16 +97,12 @@ class LossStep:
         batch = self._batch(candidates, real, inputs, leaves, state, phase)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
-            rows = loss.rows
+            losses = loss.rows
             if self._weights is not None:
-                rows = rows * self._weights.of_rows(candidates, outputs[0].logits)
-            gradients = self._differentiate(rows, leaves, real)
-        self._note(candidates, outputs[0], rows.detach(), loss)
-        own, embedding = (None if one is None else one[:, self._share] for one in gradients)
-        assert own is not None
-        self._networks.backward_both(own, embedding)
-        self._ranks.sum_gradients(self._networks.parameters())
-        self._adam.update()
+                losses = losses * self._weights.of_rows(candidates, outputs[0].logits)
+            gradients = self._differentiate(losses, leaves, real)
+        self._note(candidates, outputs[0], losses.detach(), loss)
+        self._learn(*gradients)
         self._move_averages()
         kept = dict(loss.state)
         if self._rule.looks_after_step:
@@ -207,14 +202,14 @@ class LossStep:
         )
 
     def _differentiate(
-        self, rows: Tensor, leaves: Sequence[Outputs], real: Tensor
+        self, losses: Tensor, leaves: Sequence[Outputs], real: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """Return the gradients of the mean loss by both outputs.
 
         Those of the rule's parameters stay with these.
         """
         counts = real.sum(-1).view(-1, 1, 1)
-        total = (rows.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
+        total = (losses.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
         logits = [one.logits for one in leaves]
         embeddings = [one.embedding for one in leaves if one.embedding is not None]
         own = list(self._rule.parameters())
@@ -230,22 +225,29 @@ class LossStep:
             return of_logits, None
         return of_logits, _together(given[len(logits) : 2 * len(logits)])
 
-    def _note(self, candidates: Candidates, seen: Outputs, rows: Tensor, loss: Loss) -> None:
+    def _learn(self, of_logits: Tensor, of_embedding: Tensor | None) -> None:
+        """Take a step down the gradients, of which those of the rows here are used."""
+        share = self._share
+        self._networks.backward_both(
+            of_logits[:, share], None if of_embedding is None else of_embedding[:, share]
+        )
+        self._ranks.sum_gradients(self._networks.parameters())
+        self._adam.update()
+
+    def _note(self, candidates: Candidates, outputs: Outputs, losses: Tensor, loss: Loss) -> None:
         """Write down the losses of rows, and what the networks say of the features as they are.
 
-        Of helpers nothing: what they learn is another thing.
+        Nothing is noted of helpers, which learn something else.
         """
         predicting = slice(self._n_predicting)
-        log_probabilities, predicted = log_softmax(seen.logits[:, predicting])
-        columns = candidates.columns.expand(*predicted.shape[:-1], -1)
-        losses = (-log_probabilities.gather(-1, columns)).masked_fill_(~candidates.mask, torch.inf)
+        seen = seen_in(outputs.logits[:, predicting], candidates)
         self._records.put(
             self._clock,
             {name: value.detach()[:, predicting] for name, value in loss.measures.items()},
-            log_likelihood=-rows[:, predicting],
-            covered=((columns == predicted) & candidates.mask).any(-1),
-            predicted=predicted.squeeze(-1),
-            chosen=losses.sum(1).min(-1).indices,
+            log_likelihood=-losses[:, predicting],
+            covered=seen.is_predicted.any(-1),
+            predicted=seen.predicted,
+            chosen=seen.losses.sum(1).min(-1).indices,
         )
 
     def _move_averages(self) -> None:
@@ -254,7 +256,11 @@ class LossStep:
             return
         present = self._networks.state_dict()
         for name, value in self._averaged.state_dict().items():
-            value.lerp_(present[name], 1 - self._rule.average)
+            if value.is_floating_point():
+                value.lerp_(present[name], 1 - self._rule.average)
+            else:
+                # Modules of the user may count, such as the batches that they have seen.
+                value.copy_(present[name])
 
 
 def _together(parts: Sequence[Tensor]) -> Tensor:

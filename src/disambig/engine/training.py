@@ -264,16 +264,24 @@ class Training:
 
     def progress_of(self, number: int) -> Progress:
         """Return how far a problem has come, for a training on other rows to go on from."""
-        networks = slice(number * self._n_networks, (number + 1) * self._n_networks)
-        parts = {"networks": networks, "adam": networks, "rule": slice(number, number + 1)}
         learned = {}
         for name, value in self.state().items():
-            part = parts.get(name.partition(".")[0])
-            if part is not None:
-                # With a single problem all of it, in whatever form networks of the user have it.
-                whole = len(self.histories) == 1 or value.ndim == 0
-                learned[name] = (value if whole else value[part]).clone()
+            if name == "chosen" or name.startswith("rows."):
+                continue
+            # With a single problem all of it, in whatever form networks of the user have it.
+            whole = len(self.histories) == 1 or value.ndim == 0
+            count = 1 if self._is_of_rule(name) else self._n_networks
+            part = slice(number * count, (number + 1) * count)
+            learned[name] = (value if whole else value[part]).clone()
         return Progress(learned, self.histories[number], steps=int(self._adam.steps.max()))
+
+    def _is_of_rule(self, name: str) -> bool:
+        """Return whether the first axis of a tensor of the state is problems, not networks."""
+        kind, _, rest = name.partition(".")
+        if kind != "adam":
+            return kind == "rule"
+        # Parameters of the rule are learned behind those of the networks.
+        return int(rest.rpartition(".")[2]) >= len(list(self.networks.parameters()))
 
     def go_on_from(self, progress: Sequence[Progress]) -> None:
         """Begin where other trainings have ended, one for every problem, with these rows.
@@ -287,10 +295,11 @@ class Training:
                 "Problems that go on together need the same numbers of epochs and steps done. Got "
                 f"{sorted(done)}. Group them by these."
             )
+        state = self.state()
         for name in progress[0].learned:
             values = [one.learned[name] for one in progress]
             whole = len(values) == 1 or values[0].ndim == 0
-            self.state()[name].copy_(values[0] if whole else torch.cat(values))
+            state[name].copy_(values[0] if whole else torch.cat(values))
         self.histories = [History(one.history.to_dict()) for one in progress]
         self.epoch = self.histories[0].n_epochs
 
