@@ -68,6 +68,7 @@ GROUPS = {
         "network_steps",
         "busy_machine",
         "rows_on_disk",
+        "ranks",
         "candidate_sets",
     ),
     "faults": ("faults",),

@@ -60,15 +60,6 @@ def test_rows_are_read_alike_from_memory_and_disk_and_the_last_one_is_zero(dtype
     assert rows.most == 5
 
 
-def test_blocks_are_the_rows_from_one_to_another():
-    in_memory, on_disk, rows = tables()
-    for table in (in_memory, on_disk):
-        blocks = list(table.blocks(1, 8, 3))
-        assert [len(block) for block in blocks] == [3, 3, 1]
-        assert torch.equal(torch.cat(blocks), torch.as_tensor(NUMBERS[1:8], dtype=torch.float32))
-    assert rows.most == 3
-
-
 def test_rows_on_disk_are_trained_on_alone():
     with pytest.raises(ValueError, match="Got 2 problems"):
         FeatureTable.of([problem(Rows()), problem(Rows())], torch.float32, CPU)
