@@ -56,10 +56,10 @@ def rectified(batch: LossBatch, teacher: Outputs) -> Tensor:
     least = torch.log_softmax(weighted.masked_fill(outside, -torch.inf), -1)
     least = least.masked_fill(outside, torch.inf).amin(-1, keepdim=True)
     has_others = outside.any(-1, keepdim=True)
-    most = torch.log_softmax(logits.masked_fill(~outside & has_others, -torch.inf), -1)
+    most = torch.log_softmax(logits.masked_fill(batch.is_candidate & has_others, -torch.inf), -1)
     most = most.amax(-1, keepdim=True)
-    log_probabilities = teacher.log_probabilities().masked_fill(outside, -torch.inf)
-    log_factor = -log_probabilities.logsumexp(-1, keepdim=True)
+    of_the_set = teacher.log_probabilities().masked_fill(outside, -torch.inf)
+    log_factor = -of_the_set.logsumexp(-1, keepdim=True)
     share = torch.sigmoid(log_factor + most - least).masked_fill(~has_others, 1)
     return share * inside + (1 - share) * others
 
