@@ -51,6 +51,13 @@ def report_at_scale(tables: list[Table]) -> str:
     )
 
 
+def small_jobs(tables: list[Table]) -> str:
+    """Say how busy workers are."""
+    (table,) = tables
+    busy = [f"{row[3]} ({row[0]})" for row in table.rows]
+    return f"With {table.rows[0][1]} small jobs, workers are busy {join_with_and(busy)}."
+
+
 def waiting_times(tables: list[Table]) -> str:
     """Say how long commands take, and how many are too slow."""
     (table,) = tables
@@ -208,6 +215,7 @@ def ask(tables: list[Table]) -> str:
 
 
 COST_PAGES: dict[str, Finding] = {
+    "small_jobs": ("Many small jobs on the workers of a cluster", small_jobs),
     "ask": ("Errors left against questions asked", ask),
     "own_file_cleaning": ("How accurate cleaned labels are", own_file_cleaning),
     "own_file_at_scale": ("Time and memory for a table of a million rows", own_file_at_scale),
