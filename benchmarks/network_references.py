@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.preprocessing import MinMaxScaler
 
 from disambig import get_method
 from disambig.methods import fit_many
@@ -34,8 +35,13 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "500": {"hidden": 500, "dropout": 0.0, "batch_norm": False},
     "500, z-scores": {"hidden": 500, "dropout": 0.0, "batch_norm": False, "scaling": "standard"},
     "3 x 300": {"hidden": (300, 300, 300), "dropout": 0.0},
+    # All of their settings but for mini-batches of 16 and weight decay.
+    "3 x 300, their rate": {
+        "hidden": (300, 300, 300), "dropout": 0.0, "learning_rate": 0.01, "decay": 1.0,
+        "scaling": MinMaxScaler(),
+    },
     "default": {},
-}
+}  # fmt: skip
 # A method under another name: its own name and parameters.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "avg_ce": ("abs_gce", {"power": 1e-3}),
@@ -59,13 +65,14 @@ MEASURED = {
     },
     "linear, z-scores": {"lost": ("proden", "cc")},
     "500": {"lost": ("proden", "cc"), "msrcv2": ("proden", "cc")},
-    "500, z-scores": {"lost": ("proden",)},
+    "500, z-scores": {"lost": ("proden", "cc")},
     "3 x 300": {
         "lost": ("proden", "cc", "cavl", "pop", "conformal_cleaning", "pico", "crosel", "valen"),
         "msrcv2": ("proden", "cc", "cavl", "pop", "pico", "crosel", "valen"),
         "birdsong": ("proden", "cc", "cavl", "pop", "pico", "crosel", "valen"),
     },
-    "default": {"lost": ("dirk",)},
+    "3 x 300, their rate": {"lost": ("proden",)},
+    "default": {"lost": ("dirk", "dirk_paper")},
     "plain": {"lost": tuple(METHODS), "msrcv2": tuple(METHODS)},
     "plain, no decay": {"lost": ("proden", "cc")},
 }  # fmt: skip
