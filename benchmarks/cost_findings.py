@@ -186,6 +186,20 @@ def candidate_sets(tables: list[Table]) -> str:
     )
 
 
+def ranks(tables: list[Table]) -> str:
+    """Say how much faster most processes are, and what that would be on many machines."""
+    speeds, sent, on_paper = tables
+    most = speeds.header[-1]
+    trainings = [row for row in on_paper.rows if not row[0].startswith("...")]
+    computed, measured = (np.array(sent.numbers(f"{name}, MB")) for name in ("computed", "measured"))
+    return (
+        f"Training in {most} is {span(speeds.numbers(most), '.1f')} times faster than in one; what "
+        f"is sent is {span(list(measured / computed), '.2f')} times what was computed. On paper "
+        f"{on_paper.header[-1]} on machines of their own are "
+        f"{span([number(row[-1]) for row in trainings], '.1f')} times faster than one."
+    )
+
+
 def faults(tables: list[Table]) -> str:
     """Count attempts and failures."""
     (table,) = tables
@@ -231,6 +245,7 @@ COST_PAGES: dict[str, Finding] = {
     "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
     "network_steps": ("Training time of every network method on a CUDA card", network_steps),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
+    "ranks": ("Training in several processes", ranks),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
     "faults": ("How many attempts to break disambig failed", faults),
 }

@@ -68,6 +68,7 @@ GROUPS = {
         "ncpd_gpu",
         "network_steps",
         "busy_machine",
+        "ranks",
         "candidate_sets",
     ),
     "faults": ("faults",),
