@@ -29,6 +29,7 @@ from disambig.cli import (
     report,
     reproduce,
     review,
+    serve,
     study,
 )
 from disambig.cli.console import Terminal, collected_notices, open_streams, say, say_usage
@@ -68,6 +69,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "clean": clean.clean,
         "ask": ask.ask,
         "predict": predict.predict,
+        "serve": serve.serve,
     },
     "Annotation tools": {"import": imports.import_, "export": exports.export},
     "Pages in the browser": {"report": report.report, "review": review.review},
