@@ -64,7 +64,7 @@ def export(
     """
     if to.lower() == _ONNX:
         about_rows = {"--rows": rows, "--all": all_rows, "--show": show, "--ignore": ignore}
-        about_rows |= {"--id": id, "--format": file_options != FileOptions()}
+        about_rows |= {"--id": id, "--format or the like": file_options != FileOptions()}
         given = [name for name, value in about_rows.items() if value]
         if given:
             raise ParameterError(

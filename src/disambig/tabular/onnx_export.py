@@ -97,7 +97,7 @@ def _networks_of(classifier: Any) -> NetworkPredictor:
             "Networks are exported if they are disambig's own. Got a 'network' of yours: export "
             "the module that it makes by torch.onnx, or fit without it."
         )
-    networks = predictor_of(classifier) if hasattr(classifier, "card") else None
+    networks = predictor_of(classifier) if hasattr(classifier, "network") else None
     if networks is None:
         name = classifier.card.name if hasattr(classifier, "card") else type(classifier).__name__
         raise ParameterError(
