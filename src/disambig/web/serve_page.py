@@ -48,7 +48,7 @@ def _form(model: ModelParts) -> Markup:
 def _requests() -> Markup:
     """Return commands; a script puts the address of the server into them."""
     commands = {
-        "JSON": '--json \'[{"column": 1}]\' "ADDRESS/predict?top=3"',
+        "JSON": '--json @rows.json "ADDRESS/predict?top=3"',
         "A file": '-H "Content-Type: text/csv" -H "Accept: text/csv" --data-binary @new.csv '
         '"ADDRESS/predict" -o predictions.csv',
     }
@@ -97,14 +97,10 @@ def _about(model: ModelParts) -> Markup:
         entries.append(("embeddings", f"{model.plan.embeddings:,} numbers for each row"))
     properties = row_schema(model)["properties"]
     columns = model.plan.columns[:_MOST_COLUMNS]
-    rows = tuple(
-        (column.name, column.kind, properties[column.name]["description"]) for column in columns
-    )
+    rows = tuple((column.name, properties[column.name]["description"]) for column in columns)
     if not rows:
         return details_list(entries)
     left_out = len(model.plan.columns) - len(columns)
     notes = (f"{left_out:,} more are left out here.",) if left_out else ()
-    table = Table(
-        title="Columns of a row", header=("column", "kind", "what it is"), rows=rows, notes=notes
-    )
+    table = Table(title="Columns of a row", header=("column", "what it is"), rows=rows, notes=notes)
     return fragment(details_list(entries), table_html(table, name="columns"))

@@ -15,7 +15,7 @@
 
   const table = (predictions) => {
     const names = Object.keys(predictions[0]);
-    const head = make("tr", {}, make("th", { scope: "col" }, "row"), ...names.map((name) => make("th", { scope: "col" }, name)));
+    const head = make("tr", {}, ...["row", ...names].map((name) => make("th", { scope: "col", "data-kind": "text" }, name)));
     const rows = predictions.map((one, place) => make("tr", {},
       make("th", { scope: "row" }, String(place + 1)),
       ...names.map((name) => make("td", { class: "name" }, cell(one[name])))));
