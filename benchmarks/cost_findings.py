@@ -207,6 +207,24 @@ def ask(tables: list[Table]) -> str:
     )
 
 
+def serving(tables: list[Table]) -> str:
+    """Say what HTTP costs, and what many clients get."""
+    latency, load = tables
+    one, many = latency.numbers("HTTP / in process")
+    busiest = {
+        rows: number(ratio)
+        for rows, ratio in zip(
+            load.cells("rows of a request"), load.cells("throughput / in process"), strict=True
+        )
+    }
+    single, thousand = busiest.values()
+    return (
+        f"A request of one row takes {one:g} times as long over HTTP as a call in process, one of "
+        f"1,000 rows {many:g} times; 32 clients together get {single:g} and {thousand:g} times the "
+        "throughput of calls in process, one after the other."
+    )
+
+
 COST_PAGES: dict[str, Finding] = {
     "ask": ("Errors left against questions asked", ask),
     "own_file_cleaning": ("How accurate cleaned labels are", own_file_cleaning),
@@ -224,5 +242,6 @@ COST_PAGES: dict[str, Finding] = {
     "network_steps": ("Training time of every network method on a CUDA card", network_steps),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
+    "serving": ("Predictions over HTTP against the model in process", serving),
     "faults": ("How many attempts to break disambig failed", faults),
 }

@@ -68,6 +68,7 @@ GROUPS = {
         "network_steps",
         "busy_machine",
         "candidate_sets",
+        "serving",
     ),
     "faults": ("faults",),
 }

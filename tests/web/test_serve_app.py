@@ -4,14 +4,17 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from disambig._core.errors import ParameterError
 from disambig.tabular import write_table
-from disambig.tabular.columns.values import ColumnPlan
+from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.web.serve_app import model_app
 from disambig.web.serve_batches import ServeLimits
+from tabular.model_folders import CANDIDATES, PLAN, QUICK_NETWORK, TABLE
+from tabular.small_tables import fit_model
 from web.served_models import CSV, JSON, expected, frame_of, rows, served_model
 
 LIMITS = ServeLimits(request_rows=100, body_bytes=50_000)
@@ -117,7 +120,7 @@ def test_the_answer_has_the_form_that_is_asked_for(client, accept, kind):
         ("[", "it is not JSON: Expecting value"),
         ('{"rows": 3}', "Rows come as a list of objects. Got a number."),
         ("[]", "At least one row is needed. The list is empty."),
-        ('{"row": []}', "The body holds 'rows', and nothing else. Got 'row'."),
+        ('{"row": []}', "'rows', perhaps 'embeddings', and nothing else. Got 'row'."),
         ('{"rows": [], "rows": []}', "the key 'rows' is there twice"),
         ("[" * 5000 + "]" * 5000, "lie more than 64 deep"),
         ('[{"size": 1' + "0" * 5000 + "}]", "it is not JSON: Exceeds the limit"),
@@ -286,3 +289,52 @@ def test_metrics_count_what_was_answered():
     buckets = [int(v) for name, v in found.items() if name.startswith("disambig_request_seconds_b")]
     assert buckets == sorted(buckets)
     assert buckets[-1] == 3
+
+
+# ---- embeddings
+
+
+@pytest.fixture(scope="module", params=[["size"], []], ids=["beside a column", "alone"])
+def embedded(request):
+    """Return a model of embeddings, perhaps beside a column, and some for three rows."""
+    names, numbers = request.param, np.random.default_rng(0).normal(size=(60, 4))
+    columns = tuple(one for one in PLAN.columns if one.name in names)
+    plan = PLAN.model_copy(update={"columns": columns, "embeddings": 4})
+    values = column_values(TABLE, plan, embeddings=numbers)
+    return fit_model(values, CANDIDATES, plan, QUICK_NETWORK), numbers[:3].tolist()
+
+
+def test_embeddings_come_beside_the_rows(embedded):
+    model, numbers = embedded
+    some = [{name: row[name] for name in model.plan.names} for row in rows(3)]
+    said = model.predict(TABLE.iloc[:3], embeddings=np.array(numbers))
+    bodies = [{"rows": some, "embeddings": numbers}]
+    if not model.plan.columns:
+        bodies.append({"embeddings": numbers})
+    with TestClient(model_app(model)) as client:
+        for body in bodies:
+            answer = client.post("/predict", json=body)
+            assert answer.json()["predictions"] == said.to_dict("records")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "error"),
+    [
+        (None, "The model was trained with embeddings: 4 numbers for each row."),
+        ([[1, 2, 3]] * 3, "These have 3."),
+        ([[1, 2, 3, 4]] * 2, "The table has 3 rows, and"),
+        ([[1, 2, 3, 4], [1], [2]], "Every row needs as many numbers in 'embeddings'"),
+        ([[1, 2, 3, "4"]] * 3, "must be a list with a list of numbers for each row"),
+        ([[1, 2, 3, True]] * 3, "must be a list with a list of numbers for each row"),
+        ([[1, 2, 3, 10**400]] * 3, "too large for a double"),
+        ([[1, 2, 3, 1e301]] * 3, "Embeddings must be finite, and at most"),
+        (7, "must be a list with a list of numbers for each row"),
+    ],
+)
+def test_embeddings_that_do_not_fit_are_refused(embedded, numbers, error):
+    model, _ = embedded
+    some = [{name: row[name] for name in model.plan.names} for row in rows(3)]
+    with TestClient(model_app(model)) as client:
+        status, said = refusal(client.post("/predict", json={"rows": some, "embeddings": numbers}))
+    assert status == 422
+    assert error in said

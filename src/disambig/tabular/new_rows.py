@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from disambig._core.errors import ParameterError
@@ -59,12 +58,23 @@ def read_new_rows(
     """Read a table; refuse what the model cannot read."""
     sets, notices = _read_sets(model, frame, asked)
     values = column_values(frame, model.plan, described, listener, embeddings)
-    unseen = tuple(
-        f"Column {name!r} has values that the training table did not have; they are ignored: "
-        f"{join_names(new)}."
-        for name, new in model.transformer.unseen_categories(values).items()
-    )
-    return NewRows(values, sets, asked.top, (*notices, *unseen))
+    return NewRows(values, sets, asked.top, (*notices, *_unseen(model, values)))
+
+
+def read_tables_together(
+    model: ModelParts, frame: pd.DataFrame, lengths: Sequence[int], tops: Sequence[int]
+) -> Iterator[NewRows]:
+    """Yield tables that stand below each other in a frame, read in one go.
+
+    Cells are read one by one, so each gets what it would get alone, as long as the types of its
+    columns are the same there. Whatever cannot be read in any of them is refused.
+    """
+    values = column_values(frame, model.plan)
+    some_unseen = any(model.transformer.unseen_categories(values).values())
+    ends = [0, *accumulate(lengths)]
+    for (start, end), top in zip(pairwise(ends), tops, strict=True):
+        part = values.iloc[start:end]
+        yield NewRows(part, None, top, _unseen(model, part) if some_unseen else ())
 
 
 def predict_new_rows(model: ModelParts, tables: Sequence[NewRows]) -> list[RankedLabels]:
@@ -73,13 +83,15 @@ def predict_new_rows(model: ModelParts, tables: Sequence[NewRows]) -> list[Ranke
     Values become features all at once, every cell by itself. The classifier is asked for each table
     alone: products of matrices are rounded in another way where there are more rows.
     """
+    if not tables:
+        return []
     if len(tables) == 1:  # perhaps a large one
         (table,) = tables
         slices = slices_of_rows(len(table.values), len(model.classes))
         return [_ranked(model, table, (model.probabilities_of(table.values[s]) for s in slices))]
     values = pd.concat([table.values for table in tables], ignore_index=True)
     features = model.transformer.transform(values)
-    ends = np.cumsum([0, *(len(table.values) for table in tables)]).tolist()
+    ends = [0, *accumulate(len(table.values) for table in tables)]
     return [
         _ranked(model, table, _said_of(model, features[start:end]))
         for table, (start, end) in zip(tables, pairwise(ends), strict=True)
@@ -90,6 +102,15 @@ def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:
     """Return rows to predict at a time: a million rows of many classes would take gigabytes."""
     at_a_time = max(1, _PROBABILITIES_AT_A_TIME // n_classes)
     return [slice(start, start + at_a_time) for start in range(0, max(n_rows, 1), at_a_time)]
+
+
+def _unseen(model: ModelParts, values: pd.DataFrame) -> tuple[str, ...]:
+    """Say which categories were not seen in training."""
+    return tuple(
+        f"Column {name!r} has values that the training table did not have; they are ignored: "
+        f"{join_names(new)}."
+        for name, new in model.transformer.unseen_categories(values).items()
+    )
 
 
 def _read_sets(

@@ -16,7 +16,8 @@ from disambig.web.serve_batches import BatchPredictor, ServeLimits
 from disambig.web.serve_metrics import CONTENT_TYPE, ServeMetrics
 from disambig.web.serve_openapi import openapi
 from disambig.web.serve_page import serve_page
-from disambig.web.serve_requests import RequestError, check_can_be_served, read_head
+from disambig.web.serve_requests import RequestError, read_head
+from disambig.web.serve_rows import check_can_be_served
 from disambig.web.token_guard import error_response, json_response
 
 _SECONDS_FOR_BODY = 30

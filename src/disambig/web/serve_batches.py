@@ -12,7 +12,8 @@ from disambig._core.parameters import check_integer, check_real
 from disambig.tabular.model_folder import ModelParts
 from disambig.tabular.new_rows import NewRows, predict_new_rows
 from disambig.web.serve_metrics import ServeMetrics
-from disambig.web.serve_requests import Asked, RequestError, read_body, write_answer
+from disambig.web.serve_requests import Asked, RequestError
+from disambig.web.serve_rows import SentRows, parse_body, read_requests, write_answer
 
 _RETRY = "Send the request again in a second."
 
@@ -70,7 +71,7 @@ class _Job:
             self.loop.call_soon_threadsafe(hand_over)
 
 
-_Read = tuple[_Job, NewRows]
+_Parsed = tuple[_Job, SentRows]
 
 
 class BatchPredictor:
@@ -130,15 +131,15 @@ class BatchPredictor:
     # ---- in the thread
 
     def _run(self) -> None:
-        batch: list[_Read] = []
+        batch: list[_Parsed] = []
         for job in self._coming():
-            rows = None if job is None else self._read(job)
-            n_rows = _row_count(batch) + (0 if rows is None else len(rows.values))
+            sent = None if job is None else self._parse(job)
+            n_rows = _row_count(batch) + (0 if sent is None else len(sent))
             if batch and (job is None or n_rows > self._limits.batch_rows):
                 self._predict(batch)
                 batch = []
-            if job is not None and rows is not None:
-                batch.append((job, rows))
+            if job is not None and sent is not None:
+                batch.append((job, sent))
 
     def _coming(self) -> Iterator[_Job | None]:
         """Yield requests as they come, and None where none has come in time; end with the server.
@@ -157,21 +158,17 @@ class BatchPredictor:
                 job = self._jobs.get()
         yield None
 
-    def _read(self, job: _Job) -> NewRows | None:
+    def _parse(self, job: _Job) -> SentRows | None:
+        columns, most_rows = self._model.plan.names, self._limits.request_rows
         try:
-            most_rows = self._limits.request_rows
-            return read_body(self._model, job.asked, job.body, most_rows=most_rows)
+            return parse_body(columns, job.asked, job.body, most_rows=most_rows)
         except Exception as error:  # noqa: BLE001  # the client's fault or ours: others go on
             job.finish(error)
         return None
 
-    def _predict(self, batch: Sequence[_Read]) -> None:
+    def _predict(self, batch: Sequence[_Parsed]) -> None:
         try:
-            found = predict_new_rows(self._model, [rows for _, rows in batch])
-            answers = [
-                write_answer(job.asked, rows, labels)
-                for (job, rows), labels in zip(batch, found, strict=True)
-            ]
+            answers = self._answers(batch)
         except Exception as error:  # noqa: BLE001  # a fault of ours; which request meets it?
             if len(batch) == 1:
                 batch[0][0].finish(error)
@@ -179,10 +176,23 @@ class BatchPredictor:
                 for one in batch:
                     self._predict([one])
             return
-        self._metrics.count_batch(len(batch), _row_count(batch))
         for (job, _), answer in zip(batch, answers, strict=True):
             job.finish(answer)
 
+    def _answers(self, batch: Sequence[_Parsed]) -> list[bytes | RequestError]:
+        requests = [(job.asked, sent) for job, sent in batch]
+        read = read_requests(self._model, requests)
+        tables = [rows for rows in read if isinstance(rows, NewRows)]
+        found = iter(predict_new_rows(self._model, tables))
+        answers = [
+            write_answer(asked, rows, next(found)) if isinstance(rows, NewRows) else rows
+            for (asked, _), rows in zip(requests, read, strict=True)
+        ]
+        if tables:
+            n_rows = sum(len(table.values) for table in tables)
+            self._metrics.count_batch(len(tables), n_rows)
+        return answers
 
-def _row_count(batch: Sequence[_Read]) -> int:
-    return sum(len(rows.values) for _, rows in batch)
+
+def _row_count(batch: Sequence[_Parsed]) -> int:
+    return sum(len(sent) for _, sent in batch)

@@ -121,7 +121,8 @@ def _predict(model: ModelParts, limits: ServeLimits) -> dict[str, Any]:
         numbers: dict[str, Any] = {"type": "array", "items": {"type": "number"}}
         numbers |= {"minItems": width, "maxItems": width}
         properties["embeddings"] = {"type": "array", "items": numbers}
-    wrapped = _object(properties, required=list(properties))
+    needed = list(properties) if model.plan.columns else ["embeddings"]
+    wrapped = _object(properties, required=needed)
     answer = _object(
         {
             "predictions": {"type": "array", "items": _of("Prediction")},
