@@ -209,19 +209,14 @@ def ask(tables: list[Table]) -> str:
 
 def serving(tables: list[Table]) -> str:
     """Say what HTTP costs, and what many clients get."""
-    latency, load = tables
-    one, many = latency.numbers("HTTP / in process")
-    busiest = {
-        rows: number(ratio)
-        for rows, ratio in zip(
-            load.cells("rows of a request"), load.cells("throughput / in process"), strict=True
-        )
-    }
-    single, thousand = busiest.values()
+    load = tables[-1]
+    rows, ratios = load.cells("rows"), load.numbers("processor / in process")
+    clients = load.cells("clients")
+    of = dict(zip(zip(rows, clients, strict=True), ratios, strict=True))
     return (
-        f"A request of one row takes {one:g} times as long over HTTP as a call in process, one of "
-        f"1,000 rows {many:g} times; 32 clients together get {single:g} and {thousand:g} times the "
-        "throughput of calls in process, one after the other."
+        f"A request of one row takes {of['1', '1']:g} times the processor time of a call in "
+        f"process where one client asks, {of['1', '32']:g} times where 32 ask, because their "
+        f"requests are predicted in one go; one of 1,000 rows takes {of['1,000', '1']:g} times."
     )
 
 

@@ -54,9 +54,9 @@ def export_onnx(
     >>> from disambig.tabular import export_onnx
     >>> X = [[0.0], [0.1], [1.0], [1.1]]
     >>> y = CandidateLabels.from_strings(["cat|dog", "cat", "dog", "dog|fox"])
-    >>> network = NCPDClassifier(hidden=8, epochs=2, ramp_epochs=1, random_state=0).fit(X, y)
+    >>> method = NCPDClassifier(hidden=8, epochs=2, ramp_epochs=1, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export_onnx(network, Path(folder, "animals.onnx"))
+    ...     export_onnx(method.fit(X, y), Path(folder, "animals.onnx"))
     ...     [file.name for file in Path(folder).iterdir()]
     ['animals.onnx']
     """

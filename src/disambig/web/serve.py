@@ -68,6 +68,24 @@ def serve_model(
     See Also
     --------
     model_app : The application, for a server of your own.
+
+    Examples
+    --------
+    It serves until it is interrupted. For others than this machine it needs a token:
+
+    >>> from disambig import DisambigError
+    >>> from disambig.datasets import example_tables
+    >>> from disambig.tabular import fit_table
+    >>> from disambig.web import serve_model
+    >>> frame = example_tables()["vehicles.csv"].head(60)
+    >>> model = fit_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=0
+    ... )
+    >>> try:
+    ...     serve_model(model, host="192.0.2.1")
+    ... except DisambigError as error:
+    ...     print(str(error)[:56])
+    Others can reach 192.0.2.1. Give a token that they need:
     """
     check_host(host, token)
     if token is None:

@@ -51,7 +51,9 @@ def model_app(
     >>> from disambig.tabular import fit_table
     >>> from disambig.web import model_app
     >>> frame = example_tables()["vehicles.csv"].head(60)
-    >>> model = fit_table(frame, method="plknn", id="vehicle", truth="checked", n_folds=0)
+    >>> model = fit_table(
+    ...     frame, method="plknn", id="vehicle", truth="checked", n_folds=0
+    ... )
     >>> app = model_app(model, name="vehicles")
     >>> [route.path for route in app.routes]
     ['/', '/predict', '/health', '/metrics', '/openapi.json']

@@ -35,6 +35,17 @@ class ServeLimits:
     wait_ms : float
         How long to wait for more requests, in milliseconds, before some are predicted. With 0
         those are taken that have come while others were predicted.
+
+    See Also
+    --------
+    serve_model : Takes them.
+    model_app : Takes them, too.
+
+    Examples
+    --------
+    >>> from disambig.web import ServeLimits
+    >>> ServeLimits(request_rows=500).queue
+    64
     """
 
     body_bytes: int = 10_000_000
