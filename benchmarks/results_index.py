@@ -67,6 +67,7 @@ GROUPS = {
         "ncpd_gpu",
         "network_steps",
         "busy_machine",
+        "ranks",
         "candidate_sets",
         "serving",
     ),
