@@ -26,6 +26,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "networks",
+        "network_references",
         "plknn",
         "any_classifier",
         "misses",
@@ -70,6 +71,7 @@ GROUPS = {
         "rows_on_disk",
         "ranks",
         "candidate_sets",
+        "serving",
     ),
     "faults": ("faults",),
 }

@@ -29,7 +29,7 @@ _MOST_IN_ORDER = 2**25
 # A power of two far from the smallest double and below the largest.
 _LARGE_EXPONENT = 900
 # The normal score of rank 0 would be infinite.
-_SMALLEST_RANK = 1e-7
+SMALLEST_RANK = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def _mean_and_deviation(
     # Far from zero a mean is rounded by more than a small deviation can bear.
     rest = mean_of(lambda values: values - mean)
     variance = mean_of(lambda values: np.square(values - mean - rest))
-    deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
+    deviation = np.where(are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean + rest, exponents), np.ldexp(deviation, exponents)
 
 
@@ -144,7 +144,7 @@ def _of_sparse(X: Features, row_weights: FloatArray | None) -> tuple[FloatArray,
     _, exponents = np.frexp(np.maximum(-low, high))
     X.data = np.ldexp(X.data, -exponents[X.indices])
     mean, variance = mean_variance_axis(X, axis=0, weights=row_weights)
-    deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
+    deviation = np.where(are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean, exponents), np.ldexp(deviation, exponents)
 
 
@@ -155,7 +155,7 @@ def _blocks(X: Features) -> Iterator[FloatArray]:
         yield np.asarray(X[start : start + n_rows], dtype=np.float64)
 
 
-def _are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
+def are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
     """Mark features whose lowest and highest value are the same up to rounding."""
     constant: BoolArray = high - low <= 4 * np.finfo(float).eps * np.maximum(-low, high)
     return constant
@@ -209,8 +209,8 @@ def _normal_scores(X: FloatArray, quantiles: FloatArray) -> FloatArray:
     # Values at the ends and beyond them rank like the ends.
     ranks[high <= X] = 1
     ranks[low >= X] = 0
-    scores: FloatArray = ndtri(np.clip(ranks, _SMALLEST_RANK, 1 - _SMALLEST_RANK))
-    scores[:, _are_constant(low, high)] = 0
+    scores: FloatArray = ndtri(np.clip(ranks, SMALLEST_RANK, 1 - SMALLEST_RANK))
+    scores[:, are_constant(low, high)] = 0
     return scores
 
 
