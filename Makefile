@@ -47,6 +47,7 @@ screenshots: $(INSTALLED)
 # machine with a CUDA card there is benchmarks/ncpd_gpu.py too.
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/candidate_sets_at_scale.py
+	$(BIN)/python benchmarks/rows_on_disk.py
 	$(BIN)/python benchmarks/plknn_scaling.py
 	$(BIN)/python benchmarks/rivals_accuracy.py --jobs 2
 	$(BIN)/python benchmarks/draw_rivals.py

@@ -82,7 +82,7 @@ def mat_reading(tables: list[Table]) -> str:
 
 def rows_on_disk(tables: list[Table]) -> str:
     """Say what the largest table takes, and how time grows."""
-    table, beside, _ = tables
+    table, beside, *_ = tables
     counts = table.numbers("rows")
     largest, fewest = max(counts), min(counts)
 
