@@ -176,7 +176,8 @@ class LossRule(BaseRule):
     looks_after_step : bool, default=False
         Whether the networks are asked again after every step, for ``after_step``.
     looks_at_all_rows : bool, default=False
-        Whether they are asked about all rows before every epoch, for ``look_at_all_rows``.
+        Whether they are asked about all rows before an epoch, for ``look_at_all_rows``.
+        ``begin_epoch`` may change it from epoch to epoch.
     """
 
     n_views: int = 0
@@ -204,11 +205,14 @@ class LossRule(BaseRule):
         """
         return {}
 
-    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
-        """Learn what networks say of all rows, before an epoch, without dropout.
+    def look_at_all_rows(self, batch: LossBatch) -> Mapping[str, Tensor]:  # noqa: ARG002  # for those that look
+        """Return what to keep of all rows from now on, by some of the names of ``row_state``.
 
-        For every problem a tensor of shape (networks, rows, classes).
+        Called after ``begin_epoch``, with all rows in one batch, and what networks say of them
+        without dropout. The batch has no features and no views; problems with fewer rows than
+        others end with filler rows.
         """
+        return {}
 
     def parameters(self) -> Sequence[Tensor]:
         """Return tensors of the rule that are learned along with the networks."""

@@ -14,8 +14,8 @@ from disambig.engine.history import EpochRecords
 from disambig.engine.loss import LossWeights
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 
-# Of networks asked about all rows, so that memory does not grow with the number of rows.
-_ROWS_AT_A_TIME = 8192
+# Of all networks together, so that what lies in hidden layers does not grow with the rows.
+_ROWS_AT_A_TIME = 2**14
 
 
 class LossStep:
@@ -33,6 +33,8 @@ class LossStep:
         Of all problems, and a row of zeros.
     candidates : CandidateTable
         Of all problems.
+    row_counts : sequence of int
+        Rows of every problem.
     real : Tensor of booleans of shape (steps, problems, rows)
         Which rows of every batch are no filler.
     row_state : dict of Tensors
@@ -48,6 +50,7 @@ class LossStep:
         adam: Adam,
         features: Tensor,
         candidates: CandidateTable,
+        row_counts: Sequence[int],
         real: Tensor,
         row_state: dict[str, Tensor],
         *,
@@ -59,6 +62,7 @@ class LossStep:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
         self._row_state, self._records, self._clock = row_state, records, clock
+        self._row_counts = row_counts
         self._weights = weights
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
@@ -89,7 +93,8 @@ class LossStep:
         outputs = self._ask(inputs)
         leaves = [_leaf(one) for one in outputs]
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
-        batch = self._batch(candidates, real, inputs, leaves, state, phase)
+        averaged = self._ask_averaged(inputs)
+        batch = self._batch(candidates, real, inputs[0], leaves, state, phase, averaged)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
             rows = loss.rows
@@ -104,33 +109,40 @@ class LossStep:
         if self._rule.looks_after_step:
             again = self._ask(inputs)
             present = state | {name: value.detach() for name, value in kept.items()}
+            averaged = self._ask_averaged(inputs)
             kept |= self._rule.after_step(
-                self._batch(candidates, real, inputs, again, present, phase)
+                self._batch(candidates, real, inputs[0], again, present, phase, averaged)
             )
         _check_state(kept, self._row_state)
         for name, table in self._row_state.items():
             candidates.write(table, kept[name].detach())
         self._clock.advance()
 
-    def look_at_all_rows(self, counts: Sequence[int]) -> None:
-        """Show the rule what networks say of all rows; ``counts`` are those of the problems."""
+    def look_at_all_rows(self, phase: Hashable) -> None:
+        """Show the rule what networks say of all rows, and keep what it returns."""
         if not self._rule.looks_at_all_rows:
             return
-        by_problem = torch.split(self._features[:-1], list(counts))
-        probabilities = []
-        for number, features in enumerate(by_problem):
-            first = number * self._n_networks
-            networks = self._networks.part(first, self._n_networks)
-            parts = [
-                networks.infer(part).softmax(-1) for part in torch.split(features, _ROWS_AT_A_TIME)
-            ]
-            probabilities.append(torch.cat(parts, 1))
-        self._rule.look_at_all_rows(probabilities)
+        rows = _rows_of_all(self._row_counts, self._features.device)
+        (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
+        # As many rows of every problem at a time.
+        count = max(1, _ROWS_AT_A_TIME // len(self._networks))
+        asked = (self._features_of(some).flatten(0, 1) for some in torch.split(rows, count, 1))
+        logits = torch.cat([self._networks.infer(features) for features in asked], 1)
+        outputs = Outputs(logits.view(self._n_problems, self._n_networks, *logits.shape[1:]))
+        state = {name: candidates.read(table) for name, table in self._row_state.items()}
+        real = rows < len(self._features) - 1
+        batch = self._batch(candidates, real, self._features[:0], [outputs], state, phase)
+        for name, values in self._rule.look_at_all_rows(batch).items():
+            candidates.write(self._row_state[name], values)
+
+    def _features_of(self, rows: Tensor) -> Tensor:
+        """Return the features of rows of every problem, for each of its networks."""
+        features = self._features.index_select(0, rows.flatten()).view(*rows.shape, -1)
+        return features.unsqueeze(1).expand(-1, self._n_networks, -1, -1)
 
     def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:
         """Return the features of a batch and its further views, as every network sees them."""
-        features = self._features.index_select(0, rows.flatten()).view(*rows.shape, -1)
-        features = features.unsqueeze(1).expand(-1, self._n_networks, -1, -1)
+        features = self._features_of(rows)
         views = self._rule.views(features, real.unsqueeze(1), self._clock.total)
         if len(views) != self._rule.n_views:
             raise ValueError(
@@ -148,6 +160,13 @@ class LossStep:
         outputs = self._networks.forward_both(prepared, rows, self._clock.total)
         return self._divided(*outputs, count=len(inputs))
 
+    def _ask_averaged(self, inputs: Sequence[Tensor]) -> list[Outputs]:
+        """Return what averaged networks say of the features and all views, where there are any."""
+        if self._averaged is None:
+            return []
+        outputs = self._averaged.infer_both(_together(inputs))
+        return self._divided(*outputs, count=len(inputs))
+
     def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
         """Return outputs for each of several inputs that were asked about together."""
         shape = (self._n_problems, self._n_networks, -1, count)
@@ -161,16 +180,13 @@ class LossStep:
         self,
         candidates: Candidates,
         real: Tensor,
-        inputs: Sequence[Tensor],
+        features: Tensor,
         outputs: Sequence[Outputs],
         state: dict[str, Tensor],
         phase: Hashable,
+        averaged: Sequence[Outputs] = (),
     ) -> LossBatch:
         seen, *views = outputs
-        averaged: list[Outputs] = []
-        if self._averaged is not None:
-            outputs_of = self._averaged.infer_both(_together(inputs))
-            averaged = self._divided(*outputs_of, count=len(inputs))
         n_classes = seen.logits.shape[-1]
         shape = (*candidates.mask.shape[:-1], n_classes)
         counts = candidates.mask.new_zeros(shape, dtype=torch.int32)
@@ -183,7 +199,7 @@ class LossStep:
             columns=candidates.columns,
             mask=candidates.mask,
             prior=candidates.prior,
-            features=inputs[0],
+            features=features,
             seen=seen,
             views=tuple(views),
             averaged=tuple(averaged),
@@ -241,6 +257,14 @@ class LossStep:
         present = self._networks.state_dict()
         for name, value in self._averaged.state_dict().items():
             value.lerp_(present[name], 1 - self._rule.average)
+
+
+def _rows_of_all(counts: Sequence[int], device: torch.device) -> Tensor:
+    """Return the numbers of all rows, as (problems, rows): filled up with that of the filler."""
+    sizes = torch.tensor(counts, device=device).unsqueeze(1)
+    numbers = torch.arange(max(counts), device=device)
+    rows = numbers + sizes.cumsum(0) - sizes
+    return rows.masked_fill(numbers >= sizes, sum(counts))
 
 
 def _together(parts: Sequence[Tensor]) -> Tensor:

@@ -173,6 +173,7 @@ class Training:
                 self._adam,
                 self._features,
                 self._candidates,
+                counts,
                 self._batches.real,
                 self._row_state,
                 records=self._records,
@@ -277,10 +278,10 @@ class Training:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
-        if self._loss_step is not None:
-            self._loss_step.look_at_all_rows(self._row_counts)
         self.rule.between_epochs(self._row_state)
         phase = self.rule.begin_epoch(self.epoch)
+        if self._loss_step is not None:
+            self._loss_step.look_at_all_rows(phase)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
         if self._fused is None and self._replayed is None and self._loss_step is None:
