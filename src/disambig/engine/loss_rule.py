@@ -77,8 +77,8 @@ class LossBatch(NamedTuple):
         What was kept when these rows were last seen, by the names of ``row_state``.
     phase : hashable
         What ``begin_epoch`` returned.
-    step : int or Tensor of one integer
-        Steps done in all, from which random numbers may follow.
+    drawn : dict of Tensors
+        What ``draw`` returned for this step besides views, by name.
     """
 
     rows: Tensor
@@ -93,7 +93,7 @@ class LossBatch(NamedTuple):
     averaged: tuple[Outputs, ...]
     state: dict[str, Tensor]
     phase: Hashable
-    step: int | Tensor
+    drawn: dict[str, Tensor]
 
     def among_candidates(self, logits: Tensor) -> Tensor:
         """Return the softmax of logits over the candidates of every row, and zero elsewhere."""
@@ -138,6 +138,21 @@ class LossBatch(NamedTuple):
         return chosen * (self.is_real.sum(-1, keepdim=True) / counts)
 
 
+class Drawn(NamedTuple):
+    """What is random in some steps, drawn before them: the first axis of everything is the steps.
+
+    Attributes
+    ----------
+    views : sequence of Tensors
+        Further views of the features, as many as ``n_views``, each of the same shape.
+    others : mapping of str to Tensor
+        What else ``loss`` is to see, in ``LossBatch.drawn``. The same names in every step.
+    """
+
+    views: Sequence[Tensor] = ()
+    others: Mapping[str, Tensor] = MappingProxyType({})
+
+
 class Loss(NamedTuple):
     """What a rule makes of a batch.
 
@@ -166,7 +181,7 @@ class LossRule(BaseRule):
     Attributes
     ----------
     n_views : int, default=0
-        Further views of every batch, which ``views`` makes.
+        Further views of every batch, which ``draw`` makes.
     learns_from_views : bool, default=True
         Whether the networks are asked about them; otherwise only averaged networks are.
     embedding : int or None, default=None
@@ -191,12 +206,14 @@ class LossRule(BaseRule):
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of a batch."""
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # for those with views
-        """Return ``n_views`` further views of the features, each of the same shape.
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # for those that draw
+        """Return the views of some steps, and what else is random in them.
 
-        Shapes are as in ``LossBatch``. All randomness follows from seeds and ``step``.
+        Drawn for several steps at once, which takes little longer than for one. ``features`` and
+        ``is_real`` have shapes as in ``LossBatch`` behind an axis for the steps; ``steps`` are
+        their numbers, counted from the beginning, from which all randomness follows.
         """
-        return ()
+        return Drawn()
 
     def after_step(self, batch: LossBatch) -> Mapping[str, Tensor]:  # noqa: ARG002  # for those that look
         """Return what to keep of the rows, given what networks say of them after the step.

@@ -1,6 +1,8 @@
 """A training step by a ``LossRule``: networks are asked, the loss is differentiated, Adam steps."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,13 +11,43 @@ from disambig.engine.batches import Candidates, CandidateTable
 from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.stack import Stack
-from disambig.engine.fast.step import Clock, RowsInBatch
+from disambig.engine.fast.step import Clock, RowsInBatch, part_of
 from disambig.engine.history import EpochRecords
 from disambig.engine.loss import LossWeights
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 
 # Of all networks together, so that what lies in hidden layers does not grow with the rows.
 _ROWS_AT_A_TIME = 2**14
+# Numbers that are prepared ahead of steps: to start an operation takes longer than to do it for the
+# rows of one step. On the CPU they should not push everything else out of the cache.
+_MOST_AHEAD = {"cpu": 2**18, "cuda": 2**23}
+
+
+class _Ahead(NamedTuple):
+    """What is prepared ahead of some steps: the first axis of every tensor is the steps.
+
+    It stays where it is in memory, so that a recorded step can read it.
+    """
+
+    inputs: Sequence[Tensor]  # what the networks take
+    shown: Sequence[Tensor]  # the features and all views, for averaged networks; maybe none
+    drawn: Mapping[str, Tensor]
+
+    def of_step(self, number: int | Tensor) -> "_Ahead":
+        """Return what belongs to one of the steps, without the first axis."""
+        return _Ahead(
+            [part_of(table, number) for table in self.inputs],
+            [part_of(table, number) for table in self.shown],
+            {name: part_of(table, number) for name, table in self.drawn.items()},
+        )
+
+    def copy_(self, other: "_Ahead") -> None:
+        """Take over other steps, maybe fewer of them."""
+        for table, values in zip(self._tensors(), other._tensors(), strict=True):
+            table[: len(values)] = values
+
+    def _tensors(self) -> list[Tensor]:
+        return [*self.inputs, *self.shown, *self.drawn.values()]
 
 
 class LossStep:
@@ -76,6 +108,11 @@ class LossStep:
         self._averaged: Stack | None = None
         if rule.average is not None:
             self._averaged = networks.part(0, len(networks), whole=True)
+        n_numbers = (1 + rule.n_views) * features.shape[1] + candidates.n_slots
+        n_numbers *= len(networks) * real.shape[2]
+        most = _MOST_AHEAD.get(features.device.type, min(_MOST_AHEAD.values())) // n_numbers
+        self._n_ahead = min(max(1, most), len(real))
+        self._ahead: _Ahead | None = None
 
     def state(self) -> dict[str, Tensor]:
         """Return the tensors that the next step depends on and nobody else keeps; not copies."""
@@ -85,16 +122,54 @@ class LossStep:
         parameters = enumerate(self._rule.parameters())
         return state | {f"rule.parameter.{n}": value.detach() for n, value in parameters}
 
+    def prepare(self, number: int, rows: Tensor, total: int) -> None:
+        """Prepare the present step, number ``number`` of an epoch, and some after it.
+
+        Nothing is done where it has been prepared already. ``rows`` are those of the epoch, of
+        shape (steps, problems, rows); ``total`` counts the steps before it.
+        """
+        if number % self._n_ahead:
+            return
+        chosen = slice(number, number + self._n_ahead)
+        real = self._real[chosen]
+        steps = torch.arange(total + number, total + number + len(real), device=real.device)
+        features = self._features_of(rows[chosen])
+        drawn = self._rule.draw(features, real.unsqueeze(2), steps)
+        if len(drawn.views) != self._rule.n_views:
+            raise ValueError(
+                f"'draw' must return n_views = {self._rule.n_views} views. Got {len(drawn.views)}."
+            )
+        # Filler rows are zero in every view, as the layers count on.
+        is_filler = ~real[:, :, None, :, None]
+        shown = [features, *(view.masked_fill(is_filler, 0) for view in drawn.views)]
+        in_views = RowsInBatch(*(table[chosen].flatten(0, 1) for table in self._rows_in_views))
+        asked = _together(shown[: self._n_asked])
+        prepared = self._networks.prepare(asked.flatten(0, 1), in_views)
+        found = _Ahead(
+            [part.view(len(steps), -1, *part.shape[1:]) for part in prepared],
+            [] if self._averaged is None else [_together(shown)],
+            dict(drawn.others),
+        )
+        if self._ahead is None:
+            self._ahead = found
+        else:
+            self._ahead.copy_(found)
+
     def __call__(self, rows: Tensor, phase: Hashable) -> None:
         """Learn from a batch: ``rows`` have the shape (problems, rows)."""
+        assert self._ahead is not None
         (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
         real = self._clock.at(self._real)
-        inputs = self._inputs(rows, real)
-        outputs = self._ask(inputs)
+        is_whole = self._n_ahead == len(self._real)
+        ahead = self._ahead.of_step(
+            self._clock.step if is_whole else self._clock.step % self._n_ahead
+        )
+        outputs = self._ask(ahead)
         leaves = [_leaf(one) for one in outputs]
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
-        averaged = self._ask_averaged(inputs)
-        batch = self._batch(candidates, real, inputs[0], leaves, state, phase, averaged)
+        averaged = self._ask_averaged(ahead)
+        features = self._features_of(rows)
+        batch = self._batch(candidates, real, features, leaves, state, phase, averaged, ahead.drawn)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
             rows = loss.rows
@@ -107,12 +182,13 @@ class LossStep:
         self._move_averages()
         kept = dict(loss.state)
         if self._rule.looks_after_step:
-            again = self._ask(inputs)
+            again = self._ask(ahead)
             present = state | {name: value.detach() for name, value in kept.items()}
-            averaged = self._ask_averaged(inputs)
-            kept |= self._rule.after_step(
-                self._batch(candidates, real, inputs[0], again, present, phase, averaged)
+            averaged = self._ask_averaged(ahead)
+            batch = self._batch(
+                candidates, real, features, again, present, phase, averaged, ahead.drawn
             )
+            kept |= self._rule.after_step(batch)
         _check_state(kept, self._row_state)
         for name, table in self._row_state.items():
             candidates.write(table, kept[name].detach())
@@ -138,34 +214,21 @@ class LossStep:
     def _features_of(self, rows: Tensor) -> Tensor:
         """Return the features of rows of every problem, for each of its networks."""
         features = self._features.index_select(0, rows.flatten()).view(*rows.shape, -1)
-        return features.unsqueeze(1).expand(-1, self._n_networks, -1, -1)
+        shape = (*rows.shape[:-1], self._n_networks, *features.shape[-2:])
+        return features.unsqueeze(-3).expand(shape)
 
-    def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:
-        """Return the features of a batch and its further views, as every network sees them."""
-        features = self._features_of(rows)
-        views = self._rule.views(features, real.unsqueeze(1), self._clock.total)
-        if len(views) != self._rule.n_views:
-            raise ValueError(
-                f"'views' must return n_views = {self._rule.n_views} tensors. Got {len(views)}."
-            )
-        # Filler rows are zero in every view, as the layers count on.
-        shown = real[:, None, :, None]
-        return [features, *(view.masked_fill(~shown, 0) for view in views)]
-
-    def _ask(self, inputs: Sequence[Tensor]) -> list[Outputs]:
+    def _ask(self, ahead: "_Ahead") -> list[Outputs]:
         """Return what the networks say of the features, and maybe of views, as in training."""
-        inputs = inputs[: self._n_asked]
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
-        prepared = self._networks.prepare(_together(inputs), rows)
-        outputs = self._networks.forward_both(prepared, rows, self._clock.total)
-        return self._divided(*outputs, count=len(inputs))
+        outputs = self._networks.forward_both(tuple(ahead.inputs), rows, self._clock.total)
+        return self._divided(*outputs, count=self._n_asked)
 
-    def _ask_averaged(self, inputs: Sequence[Tensor]) -> list[Outputs]:
+    def _ask_averaged(self, ahead: "_Ahead") -> list[Outputs]:
         """Return what averaged networks say of the features and all views, where there are any."""
         if self._averaged is None:
             return []
-        outputs = self._averaged.infer_both(_together(inputs))
-        return self._divided(*outputs, count=len(inputs))
+        (shown,) = ahead.shown
+        return self._divided(*self._averaged.infer_both(shown), count=1 + self._rule.n_views)
 
     def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
         """Return outputs for each of several inputs that were asked about together."""
@@ -185,6 +248,7 @@ class LossStep:
         state: dict[str, Tensor],
         phase: Hashable,
         averaged: Sequence[Outputs] = (),
+        drawn: Mapping[str, Tensor] = MappingProxyType({}),
     ) -> LossBatch:
         seen, *views = outputs
         n_classes = seen.logits.shape[-1]
@@ -205,7 +269,7 @@ class LossStep:
             averaged=tuple(averaged),
             state=state,
             phase=phase,
-            step=self._clock.total,
+            drawn=dict(drawn),
         )
 
     def _differentiate(
@@ -271,9 +335,9 @@ def _together(parts: Sequence[Tensor]) -> Tensor:
     """Return the views of every row as rows behind each other, and networks on one axis.
 
     So the last rows are filler rows in all views, after which nothing comes: what is drawn for a
-    row does not depend on how many of these there are.
+    row does not depend on how many of these there are. Before problems there may be other axes.
     """
-    return torch.stack(tuple(parts), 3).flatten(2, 3).flatten(0, 1)
+    return torch.stack(tuple(parts), -2).flatten(-3, -2).flatten(-4, -3)
 
 
 def _leaf(outputs: Outputs) -> Outputs:

@@ -290,7 +290,10 @@ class Training:
                 self._train_step(prepared, phase)
         else:
             step = _Step(phase, noisy)
-            for _ in range(self._batches.n_steps):
+            total = (self.epoch - 1) * self._batches.n_steps
+            for number in range(self._batches.n_steps):
+                if self._loss_step is not None:
+                    self._loss_step.prepare(number, self._rows, total)
                 if self._replayed is None:
                     self._present_step(step)
                 else:

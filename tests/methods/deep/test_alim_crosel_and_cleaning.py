@@ -28,9 +28,9 @@ def sets(with_weights):
 def drawn_mixing(concentration, streams, n_rows, n_networks, step):
     """Return, for every network, a share and the partners of rows."""
     of_partners, of_shares = streams
-    is_real = torch.ones(1, 1, n_rows, dtype=torch.bool)
-    shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), step).flatten().tolist()
-    partners = shuffled(is_real, of_partners, n_networks, step)[0]
+    is_real, steps = torch.ones(1, 1, 1, n_rows, dtype=torch.bool), torch.tensor([step])
+    shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), steps).flatten().tolist()
+    partners = shuffled(is_real, of_partners, n_networks, steps)[0, 0]
     return [(max(share, 1 - share), order) for share, order in zip(shares, partners, strict=True)]
 
 
@@ -130,7 +130,8 @@ class PlainCroSel(PlainMethod):
             self.shares.append(share)
 
     def losses(self, rows, networks, X):
-        views = tabular_view(X[rows].expand(1, 2, -1, -1), self.rule._view, self.step)[0]
+        views = X[rows].expand(1, 1, 2, -1, -1)
+        views = tabular_view(views, self.rule._view, torch.tensor([self.step]))[0, 0]
         mixing = drawn_mixing(0.75, self.rule._mixing_streams, len(rows), 2, self.step)
         self.step += 1
         found = []

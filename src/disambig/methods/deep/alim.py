@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems
@@ -100,10 +100,11 @@ class LabelImportance(LossRule):
         self.importance.copy_(found)
         return {}
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return rows mixed with others."""
-        self._mixing = Mixing.drawn(_MIXING, is_real, self._streams, features.shape[1], step)
-        return [self._mixing.of(features)]
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return rows mixed with others, and how."""
+        n_networks = features.shape[2]
+        mixing = Mixing.drawn(_MIXING, is_real, self._streams, n_networks, steps, dtype=self.dtype)
+        return Drawn([mixing.of(features)], mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy with stored confidences, of rows as they are and mixed."""
@@ -112,7 +113,7 @@ class LabelImportance(LossRule):
         targets = torch.where(is_first, batch.over_classes(batch.prior), stored)
         (mixed,) = batch.views
         rows = -(targets * batch.seen.log_probabilities()).sum(-1)
-        rows = rows - (self._mixing.of(targets) * mixed.log_probabilities()).sum(-1)
+        rows = rows - (Mixing(**batch.drawn).of(targets) * mixed.log_probabilities()).sum(-1)
         importance = self.importance[:, None, None, None].to(rows.dtype)
         counts = torch.where(batch.is_candidate, 1, importance)
         scores = batch.seen.logits.detach() + counts.log()

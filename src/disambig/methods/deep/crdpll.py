@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
@@ -46,12 +46,14 @@ class ConsistentViews(LossRule):
         share = min(epoch / self._ramp_epochs, 1.0)
         self._strength.fill_(share * self._final_strength)
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # each row by itself
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # each row by itself
         """Return the features with fresh noise and gaps."""
-        return [
-            tabular_view(features, streams, step, self._noise, self._gaps)
-            for streams in self._streams
-        ]
+        return Drawn(
+            [
+                tabular_view(features, streams, steps, self._noise, self._gaps)
+                for streams in self._streams
+            ]
+        )
 
     def row_state(self) -> dict[str, RowState]:
         """Keep one confidence for every candidate, the prior at first."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_boolean, check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
@@ -106,14 +106,16 @@ class CrossSelection(LossRule):
             self._weight.copy_(self.consistency * (1 - share))
         return kept
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return a noisy view, and both mixed with each other's rows."""
-        view = tabular_view(features, self._view, step)
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return a noisy view, and both mixed with each other's rows, and how."""
+        view = tabular_view(features, self._view, steps)
         if not self.mixup:
-            return [view]
-        n_networks = features.shape[1]
-        self._mixing = Mixing.drawn(_MIXING, is_real, self._mixing_streams, n_networks, step)
-        return [view, self._mixing.of(features, view), self._mixing.of(view, features)]
+            return Drawn([view])
+        mixing = Mixing.drawn(
+            _MIXING, is_real, self._mixing_streams, features.shape[2], steps, dtype=self.dtype
+        )
+        views = [view, mixing.of(features, view), mixing.of(view, features)]
+        return Drawn(views, mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of the sets in the warm-up, then that of selected and of all rows."""
@@ -144,7 +146,8 @@ class CrossSelection(LossRule):
         of_view = batch.among_candidates(batch.seen.logits.detach())
         if self.mixup:
             _, one, other = batch.views
-            targets = [self._mixing.of(of_seen, of_view), self._mixing.of(of_view, of_seen)]
+            mixing = Mixing(**batch.drawn)
+            targets = [mixing.of(of_seen, of_view), mixing.of(of_view, of_seen)]
         else:
             one, other = batch.seen, batch.views[0]
             targets = [of_seen, of_view]

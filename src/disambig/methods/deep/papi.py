@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule, Outputs
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
@@ -80,11 +80,14 @@ class PrototypeMixtures(LossRule):
         """Return the prototypes."""
         return {"prototypes": self.prototypes}
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return another view of the rows, and a mixture of each view with itself."""
-        other = tabular_view(features, self._streams[_VIEW], step, self.noise, self.gaps)
-        mixture = self._mixture(is_real, step)
-        return [other, mixture.of(features), mixture.of(other)]
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return another view of the rows, and a mixture of each view with itself, and how."""
+        other = tabular_view(features, self._streams[_VIEW], steps, self.noise, self.gaps)
+        streams = (self._streams[_ORDER], self._streams[_SHARE])
+        mixing = Mixing.drawn(
+            self.mixing, is_real, streams, 1, steps, dtype=self.dtype, mostly_itself=False
+        )
+        return Drawn([other, mixing.of(features), mixing.of(other)], mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy of the rows, and how far mixtures are from where they belong."""
@@ -95,7 +98,7 @@ class PrototypeMixtures(LossRule):
         targets = batch.over_classes(confidences)
         classified = -(targets * batch.seen.log_probabilities()).sum(-1)
         # Divergences from the confidences of both rows, mixed as the rows are.
-        mixture = self._mixture(batch.is_real, batch.step)
+        mixture = Mixing(**batch.drawn)
         mixed_targets = mixture.of(targets)
         entropy = -mixture.of(torch.xlogy(targets, targets).sum(-1, keepdim=True)).squeeze(-1)
         # Copied: prototypes will have moved when gradients are asked for.
@@ -118,11 +121,6 @@ class PrototypeMixtures(LossRule):
                 kept,
             )
         )
-
-    def _mixture(self, is_real: Tensor, step: int | Tensor) -> Mixing:
-        """Return how the rows of a step are mixed."""
-        streams = (self._streams[_ORDER], self._streams[_SHARE])
-        return Mixing.drawn(self.mixing, is_real, streams, 1, step, mostly_itself=False)
 
 
 def _embedded(outputs: Outputs) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
@@ -164,9 +164,9 @@ class PrototypeContrast(LossRule):
         queue = {f"queue.{name}": value for name, value in self.queue.state().items()}
         return {"prototypes": self.prototypes, **queue}
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # a row alone
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # each row by itself
         """Return the view that keys are made of."""
-        return [tabular_view(features, self._streams, step, self.noise, self.gaps)]
+        return Drawn([tabular_view(features, self._streams, steps, self.noise, self.gaps)])
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy with the confidences, and the contrast of the embeddings."""

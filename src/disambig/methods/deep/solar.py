@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
@@ -103,11 +103,13 @@ class SinkhornRefinement(LossRule):
             "reliable": reliable[:, None, :, None].to(self.dtype),
         }
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return a noisy view, and rows mixed with others."""
-        n_networks = features.shape[1]
-        self._mixing = Mixing.drawn(_MIXING, is_real, self._mixing_streams, n_networks, step)
-        return [tabular_view(features, self._view, step), self._mixing.of(features)]
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return a noisy view, and rows mixed with others, and how."""
+        mixing = Mixing.drawn(
+            _MIXING, is_real, self._mixing_streams, features.shape[2], steps, dtype=self.dtype
+        )
+        views = [tabular_view(features, self._view, steps), mixing.of(features)]
+        return Drawn(views, mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of reliable rows by their labels, of others by their confidences."""
@@ -116,7 +118,7 @@ class SinkhornRefinement(LossRule):
         reliable = (batch.state["reliable"][..., 0] > 0) & batch.is_real
         view, mixed = batch.views
         log_probabilities = batch.seen.log_probabilities()
-        targets = self._mixing.of(torch.where(reliable.unsqueeze(-1), labels, confidences))
+        targets = Mixing(**batch.drawn).of(torch.where(reliable.unsqueeze(-1), labels, confidences))
         by_labels = (
             -(labels * (log_probabilities + view.log_probabilities())).sum(-1)
             - (targets * mixed.log_probabilities()).sum(-1)

@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import FloatArray, IntArray
-from disambig.engine.draws import dirichlet, log_gamma_draws
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.draws import dirichlet, gamma_numbers, log_gamma_draws
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, uniform
 from disambig.methods.base import MethodCard
@@ -65,14 +65,16 @@ class LabelEnhancement(LossRule):
         self._streams = streams_of_problems(problems, device, _DRAWS)
         neighbors = _neighbors_of_all([one.features for one in problems], self.n_neighbors)
         self._neighbors = torch.as_tensor(neighbors, device=device)
-        n_classes, n_features = problems[0].prior.shape[1], problems[0].features.shape[1]
+        self._n_classes = n_classes = problems[0].prior.shape[1]
+        n_features = problems[0].features.shape[1]
         streams = streams_of_problems(problems, device, _FIRST_WEIGHTS)
         self._decoder = []
         for layer, n_inputs in enumerate((n_classes, n_features)):
-            drawn, _ = uniform(streams, (1, n_inputs, n_features), layer)
+            number = torch.tensor([layer], device=device)
+            drawn, _ = uniform(streams, (1, n_inputs, n_features), number)
             # Glorot and Bengio (2010), and biases of the authors.
             bound = math.sqrt(6 / (n_inputs + n_features))
-            weight = (drawn.to(self.dtype) * 2 - 1) * bound
+            weight = (drawn[0].to(self.dtype) * 2 - 1) * bound
             bias = weight.new_full((len(problems), 1, 1, n_features), 0.01)
             self._decoder += [weight.requires_grad_(), bias.requires_grad_()]
 
@@ -88,6 +90,11 @@ class LabelEnhancement(LossRule):
         """Keep confidences of the candidates: by the predictor, and drawn from the encoder."""
         return {"confidences": RowState()}
 
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # each row by itself
+        """Return the numbers that label distributions are drawn by."""
+        shape = (1, features.shape[-2], self._n_classes)
+        return Drawn(others={"gamma": gamma_numbers(self._streams, shape, steps)})
+
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of the predictor and that of the encoder."""
         confidences = batch.over_classes(batch.state["confidences"])
@@ -100,7 +107,7 @@ class LabelEnhancement(LossRule):
             state = batch.in_slots(predicted).expand(-1, 2, -1, -1)
             return Loss(torch.cat([taught, torch.zeros_like(taught)], 1), {"confidences": state})
         concentration = batch.among_candidates(encoded) + _LEAST
-        log_draws = log_gamma_draws(concentration, self._streams, batch.step)
+        log_draws = log_gamma_draws(concentration, batch.drawn["gamma"])
         drawn = dirichlet(concentration, log_draws)
         learned = (
             self._reconstruction(batch, drawn)
