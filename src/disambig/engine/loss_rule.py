@@ -227,7 +227,7 @@ class LossRule(BaseRule):
 
         Called after ``begin_epoch``, with all rows in one batch, and what networks say of them
         without dropout. The batch has no features and no views; problems with fewer rows than
-        others end with filler rows.
+        others end with filler rows. On a CUDA card it is recorded and replayed as a step is.
         """
         return {}
 

@@ -20,7 +20,7 @@ from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 _ROWS_AT_A_TIME = 2**14
 # Numbers that are prepared ahead of steps: to start an operation takes longer than to do it for the
 # rows of one step. On the CPU they should not push everything else out of the cache.
-_MOST_AHEAD = {"cpu": 2**18, "cuda": 2**23}
+_MOST_AHEAD = {"cpu": 2**18, "cuda": 2**24}
 
 
 class _Ahead(NamedTuple):
@@ -69,10 +69,20 @@ class LossStep:
         Rows of every problem.
     real : Tensor of booleans of shape (steps, problems, rows)
         Which rows of every batch are no filler.
+    rows : Tensor of integers of the same shape
+        Numbers of these rows, which change in place from epoch to epoch.
     row_state : dict of Tensors
         The tables that the rule keeps.
     records, clock, weights, n_predicting
         As in ``Training``.
+
+    Attributes
+    ----------
+    n_ahead : int
+        Steps that are prepared at once.
+    is_small : bool
+        Whether these are all steps of an epoch. What is done before an epoch takes little memory
+        then, and starting it longer than doing it.
     """
 
     def __init__(
@@ -84,6 +94,7 @@ class LossStep:
         candidates: CandidateTable,
         row_counts: Sequence[int],
         real: Tensor,
+        rows: Tensor,
         row_state: dict[str, Tensor],
         *,
         records: EpochRecords,
@@ -94,7 +105,8 @@ class LossStep:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
         self._row_state, self._records, self._clock = row_state, records, clock
-        self._row_counts = row_counts
+        self._rows = rows
+        self._all_rows = _rows_of_all(row_counts, features.device)
         self._weights = weights
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
@@ -111,7 +123,8 @@ class LossStep:
         n_numbers = (1 + rule.n_views) * features.shape[1] + candidates.n_slots
         n_numbers *= len(networks) * real.shape[2]
         most = _MOST_AHEAD.get(features.device.type, min(_MOST_AHEAD.values())) // n_numbers
-        self._n_ahead = min(max(1, most), len(real))
+        self.n_ahead = min(max(1, most), len(real))
+        self.is_small = self.n_ahead == len(real)
         self._ahead: _Ahead | None = None
 
     def state(self) -> dict[str, Tensor]:
@@ -122,18 +135,15 @@ class LossStep:
         parameters = enumerate(self._rule.parameters())
         return state | {f"rule.parameter.{n}": value.detach() for n, value in parameters}
 
-    def prepare(self, number: int, rows: Tensor, total: int) -> None:
-        """Prepare the present step, number ``number`` of an epoch, and some after it.
+    def prepare(self, kind: tuple[str, int]) -> None:
+        """Prepare the present step and those after it, ``n_ahead`` in all.
 
-        Nothing is done where it has been prepared already. ``rows`` are those of the epoch, of
-        shape (steps, problems, rows); ``total`` counts the steps before it.
+        ``kind`` ends with the number of the step in the epoch.
         """
-        if number % self._n_ahead:
-            return
-        chosen = slice(number, number + self._n_ahead)
+        chosen = slice(kind[-1], kind[-1] + self.n_ahead)
         real = self._real[chosen]
-        steps = torch.arange(total + number, total + number + len(real), device=real.device)
-        features = self._features_of(rows[chosen])
+        steps = self._clock.total + torch.arange(len(real), device=real.device)
+        features = self._features_of(self._rows[chosen])
         drawn = self._rule.draw(features, real.unsqueeze(2), steps)
         if len(drawn.views) != self._rule.n_views:
             raise ValueError(
@@ -155,15 +165,14 @@ class LossStep:
         else:
             self._ahead.copy_(found)
 
-    def __call__(self, rows: Tensor, phase: Hashable) -> None:
-        """Learn from a batch: ``rows`` have the shape (problems, rows)."""
+    def __call__(self, phase: Hashable) -> None:
+        """Learn from the batch that the clock points to."""
         assert self._ahead is not None
+        rows = self._clock.at(self._rows)
         (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
         real = self._clock.at(self._real)
-        is_whole = self._n_ahead == len(self._real)
-        ahead = self._ahead.of_step(
-            self._clock.step if is_whole else self._clock.step % self._n_ahead
-        )
+        number = self._clock.step if self.is_small else self._clock.step % self.n_ahead
+        ahead = self._ahead.of_step(number)
         outputs = self._ask(ahead)
         leaves = [_leaf(one) for one in outputs]
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
@@ -194,11 +203,16 @@ class LossStep:
             candidates.write(table, kept[name].detach())
         self._clock.advance()
 
-    def look_at_all_rows(self, phase: Hashable) -> None:
-        """Show the rule what networks say of all rows, and keep what it returns."""
-        if not self._rule.looks_at_all_rows:
-            return
-        rows = _rows_of_all(self._row_counts, self._features.device)
+    def looks_at_all_rows(self) -> bool:
+        """Return whether the rule wants to see all rows before this epoch."""
+        return self._rule.looks_at_all_rows
+
+    def look_at_all_rows(self, kind: tuple[str, Hashable]) -> None:
+        """Show the rule what networks say of all rows, and keep what it returns.
+
+        ``kind`` ends with the phase.
+        """
+        rows = self._all_rows
         (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
         # As many rows of every problem at a time.
         count = max(1, _ROWS_AT_A_TIME // len(self._networks))
@@ -207,7 +221,7 @@ class LossStep:
         outputs = Outputs(logits.view(self._n_problems, self._n_networks, *logits.shape[1:]))
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
         real = rows < len(self._features) - 1
-        batch = self._batch(candidates, real, self._features[:0], [outputs], state, phase)
+        batch = self._batch(candidates, real, self._features[:0], [outputs], state, kind[-1])
         for name, values in self._rule.look_at_all_rows(batch).items():
             candidates.write(self._row_state[name], values)
 

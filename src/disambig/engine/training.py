@@ -1,6 +1,6 @@
 """The training loop: the one that every method on this engine runs in."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
-from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
+from disambig.engine.fast.step import Clock, Kind, ReplayedStep, RowsInBatch
 from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
 from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_likelihood, seen_in
@@ -175,6 +175,7 @@ class Training:
                 self._candidates,
                 counts,
                 self._batches.real,
+                self._rows,
                 self._row_state,
                 records=self._records,
                 clock=self._clock,
@@ -280,8 +281,6 @@ class Training:
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
         self.rule.between_epochs(self._row_state)
         phase = self.rule.begin_epoch(self.epoch)
-        if self._loss_step is not None:
-            self._loss_step.look_at_all_rows(phase)
         self._rows.copy_(self._batches.rows_of(self.epoch))
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
         if self._fused is None and self._replayed is None and self._loss_step is None:
@@ -289,15 +288,14 @@ class Training:
             for prepared in self._preparation.steps(self._rows, total, noisy):
                 self._train_step(prepared, phase)
         else:
+            ahead = self._loss_step
+            if ahead is not None and ahead.looks_at_all_rows():
+                self._do(ahead.look_at_all_rows, ("all rows", phase), ahead.is_small)
             step = _Step(phase, noisy)
-            total = (self.epoch - 1) * self._batches.n_steps
             for number in range(self._batches.n_steps):
-                if self._loss_step is not None:
-                    self._loss_step.prepare(number, self._rows, total)
-                if self._replayed is None:
-                    self._present_step(step)
-                else:
-                    self._replayed(self._present_step, step)
+                if ahead is not None and number % ahead.n_ahead == 0:
+                    self._do(ahead.prepare, ("ahead", number), ahead.is_small)
+                self._do(self._present_step, step)
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -311,10 +309,20 @@ class Training:
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
 
+    def _do(self, work: Callable[[Kind], None], kind: Kind, is_recorded: bool = True) -> None:
+        """Do a part of an epoch, as it was recorded where it can be replayed.
+
+        Which operations it is made of hangs on its kind alone.
+        """
+        if self._replayed is None or not is_recorded:
+            work(kind)
+        else:
+            self._replayed(work, kind)
+
     def _present_step(self, step: _Step) -> None:
         """Learn from the batch that the clock points to."""
         if self._loss_step is not None:
-            self._loss_step(self._clock.at(self._rows), step.phase)
+            self._loss_step(step.phase)
             return
         if self._fused is None:
             prepared = self._preparation.present(self._rows, self._clock, step.noisy)

@@ -68,7 +68,8 @@ class SinkhornRefinement(LossRule):
         self.shares = implied_shares(problems).to(device)
         self._view, *mixing = (streams_of_problems(problems, device, n) for n in range(3))
         self._mixing_streams = (mixing[0], mixing[1])
-        self._eta = torch.zeros(1, dtype=torch.float64, device=device)
+        numbers = torch.zeros(3, 1, dtype=torch.float64, device=device)
+        self._eta, self._share, self._speed = numbers
 
     def row_state(self) -> dict[str, RowState]:
         """Keep confidences, Sinkhorn's labels, and which rows are reliable."""
@@ -82,8 +83,8 @@ class SinkhornRefinement(LossRule):
         """Set the weight and the share of reliable rows, and the speed of the class shares."""
         ramp = min(1.0, (epoch - 1) / self.warm_up_epochs) if self.warm_up_epochs else 1.0
         self._eta.fill_(self.weight * ramp)
-        self._share = _FIRST_RELIABLE + (self.reliable - _FIRST_RELIABLE) * ramp
-        self._speed = _FAST if epoch - 1 <= self.estimation_epochs else _SLOW
+        self._share.fill_(_FIRST_RELIABLE + (self.reliable - _FIRST_RELIABLE) * ramp)
+        self._speed.fill_(_FAST if epoch - 1 <= self.estimation_epochs else _SLOW)
         # Before the first epoch no row is reliable.
         self.looks_at_all_rows = epoch > 1
 

@@ -42,7 +42,7 @@ def reliable_rows(
     labels: Tensor,
     probabilities: Tensor,
     shares: Tensor,
-    share: float,
+    share: float | Tensor,
     threshold: float,
     counts: Tensor,
 ) -> Tensor:
@@ -57,7 +57,7 @@ def reliable_rows(
         Sinkhorn's labels, and what the network says of all classes.
     shares : Tensor of shape (problems, classes)
         Of the rows.
-    share : float
+    share : float or Tensor of one number
         rho.
     threshold : float
         tau: the network is sure above this ``sum_j q_j p_j``.
