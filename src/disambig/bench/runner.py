@@ -4,14 +4,21 @@ import json
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
 from disambig._core.errors import RecordError
 from disambig.bench.backends import Backend, open_backend
-from disambig.bench.execute import execute, failure
+from disambig.bench.execute import JobOutput, execute, failure
 from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, side_by_side
 from disambig.bench.settings import Study
@@ -21,6 +28,7 @@ from disambig.bench.study_results import StudyResult, find_records
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_FORGOTTEN = 3
 _MOST_DEATHS = 1
+_WRITERS = 4
 
 
 class StudyListener:
@@ -76,8 +84,9 @@ def run_study(
     store : path
         Folder of the records.
     jobs : int, default=1
-        Number of processes on this machine; each uses one thread.
-    backend : {"local", "dask", "ray"}, default="local"
+        Number of processes on this machine, or of workers that Slurm is asked for; each uses one
+        thread.
+    backend : {"local", "dask", "ray", "slurm"}, default="local"
         Where jobs run.
     address : str, optional
         Address of a Dask or Ray cluster.
@@ -146,10 +155,12 @@ class _Runner:
         self.listener.on_start(self.plan, dict(self.known), [*notices, *gaps])
         self.waiting.extend(self._batches())
         while self.waiting or self.elsewhere or self.under_way:
-            while self.waiting and len(self.under_way) < self.backend.width():
-                self._start(self.waiting.popleft())
+            self._start_some()
             if self.under_way:
-                self._finish_some()
+                ended = self._wait_for_some()
+                # First of all: nobody waits until records are on the disk.
+                self._start_some()
+                self._write(ended)
             else:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
             self.listener.on_wait()
@@ -178,6 +189,10 @@ class _Runner:
                 self.sizes[kind] = 1
         return self.sizes[kind]
 
+    def _start_some(self) -> None:
+        while self.waiting and len(self.under_way) < self.backend.width():
+            self._start(self.waiting.popleft())
+
     def _start(self, batch: list[PlannedJob]) -> None:
         """Start the jobs of a batch, but for those that another runner works on."""
         ours = [planned for planned in batch if self.claims.take(planned.job.key)]
@@ -186,7 +201,7 @@ class _Runner:
         ours = [planned for planned in ours if not self._ended_elsewhere(planned)]
         if ours:
             jobs = [planned.job for planned in ours]
-            future = self.backend.submit(execute, ours[0].dataset, jobs)
+            future = self.backend.submit(execute, self.backend.share(ours[0].dataset), jobs)
             self.under_way[future] = ours
             self.listener.on_jobs_start(ours)
         if theirs:
@@ -205,8 +220,10 @@ class _Runner:
         self._keep(planned, record)
         return True
 
-    def _finish_some(self) -> None:
+    def _wait_for_some(self) -> list[tuple[PlannedJob, JobOutput]]:
+        """Return jobs that have ended, and put back those that the backend has lost."""
         done, _ = wait(self.under_way, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+        ended: list[tuple[PlannedJob, JobOutput]] = []
         for future in done:
             batch = self.under_way.pop(future)
             try:
@@ -218,8 +235,15 @@ class _Runner:
                     self.waiting.extend([planned] for planned in batch)
                     continue
                 outcomes = [failure(batch[0].dataset, batch[0].job, error)]
-            for planned, (record, predictions) in zip(batch, outcomes, strict=True):
-                self._keep(planned, self.store.write(record, predictions))
+            ended.extend(zip(batch, outcomes, strict=True))
+        return ended
+
+    def _write(self, ended: Sequence[tuple[PlannedJob, JobOutput]]) -> None:
+        """Keep records of jobs, several at a time: most of it is waiting for the disk."""
+        with ThreadPoolExecutor(_WRITERS) as writers:
+            written = writers.map(lambda one: self.store.write(*one[1]), ended)
+            for (planned, _), record in zip(ended, written, strict=True):
+                self._keep(planned, record)
 
     def _is_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
         if len(batch) > 1:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
 from disambig import CC, PRODEN, NCPDClassifier, NetworkClassifier
 from disambig._core.errors import ModelFileError
@@ -107,21 +106,3 @@ def test_a_method_of_ones_own_is_a_rule_and_a_card():
     mine = quick(Mine).fit(DATA.X, DATA.candidates)
     expected = quick(CC).fit(DATA.X, DATA.candidates)
     np.testing.assert_array_equal(mine.predict_proba(DATA.X), expected.predict_proba(DATA.X))
-
-
-def test_a_method_of_ones_own_may_have_more_parameters_and_leave_out_others(tmp_path):
-    class Mine(NetworkClassifier):
-        card = PRODEN.card
-
-        def __init__(self, *, strength=1.0, hidden=16, epochs=5, random_state=0):
-            self._store(locals())
-
-        def _make_rule(self):
-            return quick(CC)._make_rule()
-
-    mine = clone(Mine(strength=2.0)).fit(DATA.X, DATA.candidates)
-    assert (mine.strength, mine.batch_size, mine.device) == (2.0, 128, "auto")
-    mine.save(tmp_path / "model")
-    again = Mine.load(tmp_path / "model", device="cpu")
-    assert (again.strength, again.device) == (2.0, "cpu")
-    np.testing.assert_array_equal(again.predict_proba(DATA.X), mine.predict_proba(DATA.X))

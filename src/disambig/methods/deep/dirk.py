@@ -1,8 +1,6 @@
 """DIRK: a network taught by its own average, which no label outside of the set may overtake."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -10,7 +8,6 @@ from torch import Tensor
 from disambig._core.parameters import check_real
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 
 
@@ -116,33 +113,7 @@ class DIRK(NetworkClassifier):
         ),
     )
 
-    average: float
-
-    def __init__(
-        self,
-        *,
-        average: float = 0.99,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    average: float = 0.99
 
     def _make_rule(self) -> LossRule:
         return ReliableTeacher(self.average)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
@@ -43,6 +44,7 @@ from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
 from disambig.methods.networks.pace import measure_pace
+from disambig.methods.networks.parameters import DeclaredParameters
 from disambig.methods.networks.plan import FeatureViews, Start, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
@@ -55,15 +57,14 @@ _ROWS_AT_A_TIME = 8192
 _STEPS_OF_INFERENCE = 10
 
 
-class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
+class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     """The base class of methods that train neural networks.
 
     A subclass defines ``_make_rule``, which returns a ``Rule`` or a ``LossRule`` of the engine, and
-    has a ``card``.
-    If it has other parameters, its ``__init__`` names all of them, because scikit-learn reads them
-    there, and calls ``_store(locals())``; it may leave out some of those below. The other hooks
-    have defaults: ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``,
-    ``_watchers`` and ``_to_be_repeated``.
+    has a ``card``. Parameters that it adds, or whose default it changes, are declared in its body
+    as in a dataclass: ``strength: float = 1.0``. The other hooks have defaults:
+    ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
+    ``_to_be_repeated``.
 
     Parameters
     ----------
@@ -162,65 +163,33 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             "random_state", "scaling", "validation", "verbose",
         }
     )  # fmt: skip
-    # What a progress bar calls the training.
-    _title: str | None = None
+    # What a progress bar calls the training, unless that is the name of the class.
+    _title = ""
     # What its training begins with: how features are scaled, what another one has learned.
-    _start: Start | None = None
+    _start: Start | None = field(init=False, default=None)
     # Whether to keep what another classifier needs to go on, and what that is.
-    _hands_on: bool = False
-    _handed_on: Start | None = None
+    _hands_on = False
+    _handed_on: Start | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        *,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.epochs: int | None = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.dropout = dropout
-        self.activation = activation
-        self.batch_norm = batch_norm
-        self.scaling = scaling
-        self.network = network
-        self.validation = validation
-        self.early_stopping = early_stopping
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.class_weight = class_weight
-        self.device = device
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
-
-    def _store(self, given: Mapping[str, Any]) -> None:
-        """Set all parameters; an ``__init__`` with more of them calls it with its ``locals()``.
-
-        So nobody can forget to pass on one of twenty. Those that it leaves out get their defaults.
-        """
-        NetworkClassifier.__init__(self)
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
+    hidden: int | Sequence[int] = 1024
+    epochs: int | None = 200  # None where a method chooses them
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    decay: float = 0.0
+    dropout: float = 0.5
+    activation: str = "relu"
+    batch_norm: bool = True
+    scaling: Any = "half"
+    network: Callable[[Any, int], Any] | None = None
+    validation: Any = None
+    early_stopping: int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: int = 10
+    class_weight: ClassWeight = None
+    device: str = "auto"
+    random_state: Any = None
+    callbacks: Sequence[Any] | None = None
+    verbose: int = 0
 
     # ---- what a method writes
 
