@@ -1,7 +1,6 @@
 """A training step by a ``LossRule``: networks are asked, the loss is differentiated, Adam steps."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -15,6 +14,7 @@ from disambig.engine.fast.step import Clock, RowsInBatch, part_of
 from disambig.engine.history import EpochRecords
 from disambig.engine.loss import LossWeights
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.rule import TrainingData
 
 # Of all networks together, so that what lies in hidden layers does not grow with the rows.
 _ROWS_AT_A_TIME = 2**14
@@ -29,6 +29,8 @@ class _Ahead(NamedTuple):
     It stays where it is in memory, so that a recorded step can read it.
     """
 
+    candidates: Candidates
+    is_candidate: Tensor
     inputs: Sequence[Tensor]  # what the networks take
     shown: Sequence[Tensor]  # the features and all views, for averaged networks; maybe none
     drawn: Mapping[str, Tensor]
@@ -36,6 +38,8 @@ class _Ahead(NamedTuple):
     def of_step(self, number: int | Tensor) -> "_Ahead":
         """Return what belongs to one of the steps, without the first axis."""
         return _Ahead(
+            Candidates(*(part_of(table, number) for table in self.candidates)),
+            part_of(self.is_candidate, number),
             [part_of(table, number) for table in self.inputs],
             [part_of(table, number) for table in self.shown],
             {name: part_of(table, number) for name, table in self.drawn.items()},
@@ -47,7 +51,8 @@ class _Ahead(NamedTuple):
             table[: len(values)] = values
 
     def _tensors(self) -> list[Tensor]:
-        return [*self.inputs, *self.shown, *self.drawn.values()]
+        sets = (*self.candidates, self.is_candidate)
+        return [*sets, *self.inputs, *self.shown, *self.drawn.values()]
 
 
 class LossStep:
@@ -65,8 +70,8 @@ class LossStep:
         Of all problems, and a row of zeros.
     candidates : CandidateTable
         Of all problems.
-    row_counts : sequence of int
-        Rows of every problem.
+    problems : sequence of TrainingData
+        Whose rows these are.
     real : Tensor of booleans of shape (steps, problems, rows)
         Which rows of every batch are no filler.
     rows : Tensor of integers of the same shape
@@ -92,7 +97,7 @@ class LossStep:
         adam: Adam,
         features: Tensor,
         candidates: CandidateTable,
-        row_counts: Sequence[int],
+        problems: Sequence[TrainingData],
         real: Tensor,
         rows: Tensor,
         row_state: dict[str, Tensor],
@@ -106,11 +111,13 @@ class LossStep:
         self._features, self._candidates, self._real = features, candidates, real
         self._row_state, self._records, self._clock = row_state, records, clock
         self._rows = rows
-        self._all_rows = _rows_of_all(row_counts, features.device)
+        self._all_rows = _rows_of_all([len(one.features) for one in problems], features.device)
         self._weights = weights
-        self._n_problems = real.shape[1]
+        self._n_problems, self._n_classes = len(problems), problems[0].prior.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
+        # What a row counts in the mean over its batch: nothing if it only fills up.
+        self._averaging = (real / real.sum(-1, keepdim=True)).to(features.dtype).unsqueeze(2)
         # What the networks themselves are asked about: the features, and views or not.
         self._n_asked = 1 + (rule.n_views if rule.learns_from_views else 0)
         # Views are further rows of a batch: all are normalised together.
@@ -120,7 +127,7 @@ class LossStep:
         self._averaged: Stack | None = None
         if rule.average is not None:
             self._averaged = networks.part(0, len(networks), whole=True)
-        n_numbers = (1 + rule.n_views) * features.shape[1] + candidates.n_slots
+        n_numbers = (1 + rule.n_views) * features.shape[1] + self._n_classes
         n_numbers *= len(networks) * real.shape[2]
         most = _MOST_AHEAD.get(features.device.type, min(_MOST_AHEAD.values())) // n_numbers
         self.n_ahead = min(max(1, most), len(real))
@@ -143,7 +150,10 @@ class LossStep:
         chosen = slice(kind[-1], kind[-1] + self.n_ahead)
         real = self._real[chosen]
         steps = self._clock.total + torch.arange(len(real), device=real.device)
-        features = self._features_of(self._rows[chosen])
+        rows = self._rows[chosen]
+        by_step = self._candidates.of_steps(rows)
+        candidates = Candidates(*map(torch.stack, zip(*by_step, strict=True)))
+        features = self._features_of(rows)
         drawn = self._rule.draw(features, real.unsqueeze(2), steps)
         if len(drawn.views) != self._rule.n_views:
             raise ValueError(
@@ -156,6 +166,8 @@ class LossStep:
         asked = _together(shown[: self._n_asked])
         prepared = self._networks.prepare(asked.flatten(0, 1), in_views)
         found = _Ahead(
+            candidates,
+            _is_candidate(candidates, real.unsqueeze(-2), self._n_classes),
             [part.view(len(steps), -1, *part.shape[1:]) for part in prepared],
             [] if self._averaged is None else [_together(shown)],
             dict(drawn.others),
@@ -168,23 +180,22 @@ class LossStep:
     def __call__(self, phase: Hashable) -> None:
         """Learn from the batch that the clock points to."""
         assert self._ahead is not None
-        rows = self._clock.at(self._rows)
-        (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
         real = self._clock.at(self._real)
         number = self._clock.step if self.is_small else self._clock.step % self.n_ahead
         ahead = self._ahead.of_step(number)
+        candidates = ahead.candidates
         outputs = self._ask(ahead)
         leaves = [_leaf(one) for one in outputs]
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
         averaged = self._ask_averaged(ahead)
-        features = self._features_of(rows)
-        batch = self._batch(candidates, real, features, leaves, state, phase, averaged, ahead.drawn)
+        features = self._features_of(candidates.rows)
+        batch = self._batch(ahead, real, features, leaves, state, phase, averaged)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
             rows = loss.rows
             if self._weights is not None:
                 rows = rows * self._weights.of_rows(candidates, outputs[0].logits)
-            gradients = self._differentiate(rows, leaves, real)
+            gradients = self._differentiate(rows, leaves, self._clock.at(self._averaging))
         self._note(candidates, outputs[0], rows.detach(), loss)
         self._networks.backward_both(*gradients)
         self._adam.update()
@@ -194,9 +205,7 @@ class LossStep:
             again = self._ask(ahead)
             present = state | {name: value.detach() for name, value in kept.items()}
             averaged = self._ask_averaged(ahead)
-            batch = self._batch(
-                candidates, real, features, again, present, phase, averaged, ahead.drawn
-            )
+            batch = self._batch(ahead, real, features, again, present, phase, averaged)
             kept |= self._rule.after_step(batch)
         _check_state(kept, self._row_state)
         for name, table in self._row_state.items():
@@ -221,7 +230,9 @@ class LossStep:
         outputs = Outputs(logits.view(self._n_problems, self._n_networks, *logits.shape[1:]))
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
         real = rows < len(self._features) - 1
-        batch = self._batch(candidates, real, self._features[:0], [outputs], state, kind[-1])
+        is_candidate = _is_candidate(candidates, real.unsqueeze(-2), self._n_classes)
+        sets = _Ahead(candidates, is_candidate, [], [], {})
+        batch = self._batch(sets, real, self._features[:0], [outputs], state, kind[-1])
         for name, values in self._rule.look_at_all_rows(batch).items():
             candidates.write(self._row_state[name], values)
 
@@ -231,13 +242,13 @@ class LossStep:
         shape = (*rows.shape[:-1], self._n_networks, *features.shape[-2:])
         return features.unsqueeze(-3).expand(shape)
 
-    def _ask(self, ahead: "_Ahead") -> list[Outputs]:
+    def _ask(self, ahead: _Ahead) -> list[Outputs]:
         """Return what the networks say of the features, and maybe of views, as in training."""
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
         outputs = self._networks.forward_both(tuple(ahead.inputs), rows, self._clock.total)
         return self._divided(*outputs, count=self._n_asked)
 
-    def _ask_averaged(self, ahead: "_Ahead") -> list[Outputs]:
+    def _ask_averaged(self, ahead: _Ahead) -> list[Outputs]:
         """Return what averaged networks say of the features and all views, where there are any."""
         if self._averaged is None:
             return []
@@ -255,50 +266,46 @@ class LossStep:
 
     def _batch(
         self,
-        candidates: Candidates,
+        ahead: _Ahead,
         real: Tensor,
         features: Tensor,
         outputs: Sequence[Outputs],
         state: dict[str, Tensor],
         phase: Hashable,
         averaged: Sequence[Outputs] = (),
-        drawn: Mapping[str, Tensor] = MappingProxyType({}),
     ) -> LossBatch:
         seen, *views = outputs
-        n_classes = seen.logits.shape[-1]
-        shape = (*candidates.mask.shape[:-1], n_classes)
-        counts = candidates.mask.new_zeros(shape, dtype=torch.int32)
-        counts.scatter_add_(-1, candidates.columns, candidates.mask.to(torch.int32))
-        is_real = real.unsqueeze(1)
+        sets = ahead.candidates
         return LossBatch(
-            rows=candidates.rows,
-            is_real=is_real,
-            is_candidate=(counts > 0) | ~is_real.unsqueeze(-1),
-            columns=candidates.columns,
-            mask=candidates.mask,
-            prior=candidates.prior,
+            rows=sets.rows,
+            is_real=real.unsqueeze(1),
+            is_candidate=ahead.is_candidate,
+            columns=sets.columns,
+            mask=sets.mask,
+            prior=sets.prior,
             features=features,
             seen=seen,
             views=tuple(views),
             averaged=tuple(averaged),
             state=state,
             phase=phase,
-            drawn=dict(drawn),
+            drawn=dict(ahead.drawn),
         )
 
     def _differentiate(
-        self, rows: Tensor, leaves: Sequence[Outputs], real: Tensor
+        self, rows: Tensor, leaves: Sequence[Outputs], averaging: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """Return the gradients of the mean loss by both outputs.
 
-        Those of the rule's parameters stay with these.
+        ``averaging`` holds what the loss of a row counts in the mean. Gradients of the rule's
+        parameters stay with these.
         """
-        counts = real.sum(-1).view(-1, 1, 1)
-        total = (rows.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
         logits = [one.logits for one in leaves]
         embeddings = [one.embedding for one in leaves if one.embedding is not None]
         own = list(self._rule.parameters())
-        found = torch.autograd.grad(total, [*logits, *embeddings, *own], allow_unused=True)
+        found = torch.autograd.grad(
+            rows, [*logits, *embeddings, *own], averaging.expand_as(rows), allow_unused=True
+        )
         given = [
             torch.zeros_like(leaf) if gradient is None else gradient
             for leaf, gradient in zip([*logits, *embeddings, *own], found, strict=True)
@@ -345,12 +352,23 @@ def _rows_of_all(counts: Sequence[int], device: torch.device) -> Tensor:
     return rows.masked_fill(numbers >= sizes, sum(counts))
 
 
+def _is_candidate(candidates: Candidates, is_real: Tensor, n_classes: int) -> Tensor:
+    """Return which labels are candidates; in filler rows all are."""
+    counts = torch.zeros(
+        *candidates.mask.shape[:-1], n_classes, dtype=torch.int32, device=is_real.device
+    )
+    counts.scatter_add_(-1, candidates.columns, candidates.mask.to(torch.int32))
+    return (counts > 0) | ~is_real.unsqueeze(-1)
+
+
 def _together(parts: Sequence[Tensor]) -> Tensor:
     """Return the views of every row as rows behind each other, and networks on one axis.
 
     So the last rows are filler rows in all views, after which nothing comes: what is drawn for a
     row does not depend on how many of these there are. Before problems there may be other axes.
     """
+    if len(parts) == 1:
+        return parts[0].flatten(-4, -3)
     return torch.stack(tuple(parts), -2).flatten(-3, -2).flatten(-4, -3)
 
 

@@ -173,7 +173,7 @@ class Training:
                 self._adam,
                 self._features,
                 self._candidates,
-                counts,
+                problems,
                 self._batches.real,
                 self._rows,
                 self._row_state,
