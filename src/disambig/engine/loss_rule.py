@@ -117,10 +117,12 @@ class LossBatch(NamedTuple):
         return torch.where(weights > 0, weights / largest, 1).log()
 
     def over_classes(self, slots: Tensor) -> Tensor:
-        """Return numbers for candidates as numbers for classes, zero for all others."""
+        """Return numbers for candidates as numbers for classes, zero for all others.
+
+        In slots that are not used they must be zero, as state, prior and ``in_slots`` are.
+        """
         shape = (*slots.shape[:-1], self.is_candidate.shape[-1])
-        columns = self.columns.expand(*slots.shape)
-        return slots.new_zeros(shape).scatter_add(-1, columns, slots.masked_fill(~self.mask, 0))
+        return slots.new_zeros(shape).scatter_add_(-1, self.columns.expand(*slots.shape), slots)
 
     def in_slots(self, values: Tensor) -> Tensor:
         """Return the numbers of candidates out of those of all classes; zero in unused slots."""

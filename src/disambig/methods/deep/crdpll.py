@@ -60,12 +60,13 @@ class ConsistentViews(LossRule):
     def loss(self, batch: LossBatch) -> Loss:
         """Return both terms, and store what the views say together."""
         confidences = batch.over_classes(batch.state["confidences"])
-        by_view = torch.stack([one.log_probabilities() for one in (batch.seen, *batch.views)])
-        entropy = -torch.xlogy(confidences, confidences).sum(-1)
+        by_view = torch.stack([one.logits for one in (batch.seen, *batch.views)]).log_softmax(-1)
+        together, n_views = by_view.sum(0), len(by_view)
         # The divergences of all views from the confidences.
-        divergences = -(confidences * by_view.sum(0)).sum(-1) - len(by_view) * entropy
+        least = n_views * torch.xlogy(confidences, confidences)
+        divergences = torch.addcmul(least, confidences, together, value=-1).sum(-1)
         complements = batch.seen.log_complements().masked_fill(batch.is_candidate, 0)
-        together = batch.among_candidates(by_view.detach().mean(0) + batch.log_weights())
+        together = batch.among_candidates(together.detach() / n_views + batch.log_weights())
         return Loss(
             self._strength * divergences - complements.sum(-1),
             {"confidences": batch.in_slots(together)},

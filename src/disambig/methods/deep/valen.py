@@ -114,7 +114,7 @@ class LabelEnhancement(LossRule):
         )
         # A draw, divided by what of it lies on the candidates.
         posterior = batch.among_candidates(log_draws)
-        posterior = self.correction * posterior + (1 - self.correction) * of_predictor
+        posterior = torch.lerp(of_predictor, posterior, self.correction)
         state = batch.in_slots(torch.cat([predicted, posterior], 1))
         return Loss(torch.cat([taught, learned], 1), {"confidences": state})
 
@@ -123,9 +123,8 @@ class LabelEnhancement(LossRule):
         first, first_bias, second, second_bias = self._decoder
         features = (drawn @ first + first_bias).relu() @ second + second_bias
         of_features = (features - batch.features[:, 1:]).square().mean(-1)
-        of_candidates = functional.binary_cross_entropy_with_logits(
-            drawn, batch.is_candidate.to(drawn.dtype), reduction="none"
-        ).mean(-1)
+        # The cross-entropy of sigmoids.
+        of_candidates = (functional.softplus(drawn) - drawn * batch.is_candidate).mean(-1)
         is_real = batch.is_real.unsqueeze(-2)
         likeness = (drawn @ drawn.mT).sigmoid().masked_fill(~is_real, -torch.inf).softmax(-1)
         differences = (likeness - self._adjacency(batch.rows, drawn)).square()
