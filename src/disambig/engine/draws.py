@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from disambig.engine.views import normal, uniform
+from disambig.engine.views import normal_of, uniform
 
 # Proposals for every gamma draw, of which the first good one is taken: how many there are must not
 # depend on the numbers. More than nineteen in twenty are good, so one draw in ten million has none.
@@ -26,12 +26,15 @@ def gamma_numbers(streams: Tensor, shape: Sequence[int], steps: Tensor) -> Tenso
     Tensor of shape (steps, problems, *shape, numbers)
         In single precision.
     """
-    proposals = normal(streams, (*shape, _PROPOSALS), steps, part=0)
-    accepts, _ = uniform(streams, (*shape, _PROPOSALS), steps, part=1)
-    shrinks, _ = uniform(streams, shape, steps, part=2)
+    half = _PROPOSALS // 2
+    first, second = uniform(streams, (*shape, _PROPOSALS + half + 1), steps)
+    proposals = normal_of(first[..., :_PROPOSALS], second[..., :_PROPOSALS])
+    accepts = torch.cat([first[..., _PROPOSALS:], second[..., _PROPOSALS : _PROPOSALS + half]], -1)
+    # As many as decide on proposals, and one more.
+    logs = accepts.log()
     # A proposal is good where the last part of the logarithm of its likelihood is above this.
-    bounds = accepts.log() - proposals.square() / 2
-    return torch.cat([proposals, bounds, shrinks.log().unsqueeze(-1)], -1)
+    bounds = logs[..., :-1] - proposals.square() / 2
+    return torch.cat([proposals, bounds, logs[..., -1:]], -1)
 
 
 def log_gamma_draws(concentration: Tensor, numbers: Tensor) -> Tensor:

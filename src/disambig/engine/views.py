@@ -66,8 +66,11 @@ def uniform(
 
 def normal(streams: Tensor, shape: Sequence[int], steps: Tensor, *, part: int = 0) -> Tensor:
     """Return standard normal numbers; parameters as of ``uniform``."""
-    first, second = uniform(streams, shape, steps, part=part)
-    # Box and Muller (1958).
+    return normal_of(*uniform(streams, shape, steps, part=part))
+
+
+def normal_of(first: Tensor, second: Tensor) -> Tensor:
+    """Return standard normal numbers, given two uniform ones for each: Box and Muller (1958)."""
     return first.log().mul_(-2).sqrt_().mul_(second.mul(2 * math.pi).cos_())
 
 
