@@ -304,6 +304,7 @@ def test_without_held_out_rows_nothing_is_cleaned():
     ("method", "parameters", "message"),
     [
         (ALIM, {"miss_rate": 1.0}, "'miss_rate' must be"),
+        (ALIM, {"power": 0.0}, "'power' must be"),
         (CroSel, {"mixup": 1}, "'mixup' must be"),
         (CroSel, {"threshold": 2.0}, "'threshold' must be"),
         (ConformalCleaning, {"method": "rc"}, "'method' must be"),

@@ -151,7 +151,7 @@ class ALIM(NetworkClassifier):
     start_epoch : int, default=20
         Epochs in which labels outside count nothing (:math:`e_0`).
     power : float, default=2
-        How clear new confidences are (:math:`1/K`).
+        How clear new confidences are (:math:`1/K`), above zero.
 
     See Also
     --------
@@ -190,6 +190,7 @@ class ALIM(NetworkClassifier):
             "single label, and than a power of 1, by which networks on digits collapsed.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
+            "Batch norm normalises rows and mixed rows of a batch together.",
             "Where candidates carry weights, the first confidences are these, not 1/|S|.",
         ),
     )
@@ -205,4 +206,4 @@ class ALIM(NetworkClassifier):
         super()._check_parameters()
         check_real("miss_rate", self.miss_rate, minimum=0, maximum=0.99)
         check_integer("start_epoch", self.start_epoch, minimum=0)
-        check_real("power", self.power, minimum=0)
+        check_real("power", self.power, minimum=1e-3)

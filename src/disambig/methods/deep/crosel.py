@@ -220,6 +220,7 @@ class CroSel(NetworkClassifier):
             "Predictions are the mean of the networks' probabilities, not of their logits.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
+            "Batch norm normalises rows, views and mixed rows of a batch together.",
             "Where candidates carry weights, they count in the warm-up, as in our CC.",
         ),
     )

@@ -211,6 +211,7 @@ class SoLar(NetworkClassifier):
             "Instead of an augmented image, a view has Gaussian noise and some features left out.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
+            "Batch norm normalises rows, views and mixed rows of a batch together.",
             "Where candidates carry weights, the first confidences and the first class shares "
             "follow these, not 1/|S|.",
         ),
