@@ -26,6 +26,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "networks",
+        "network_references",
         "plknn",
         "any_classifier",
         "misses",
@@ -67,7 +68,9 @@ GROUPS = {
         "ncpd_gpu",
         "network_steps",
         "busy_machine",
+        "ranks",
         "candidate_sets",
+        "serving",
     ),
     "faults": ("faults",),
 }

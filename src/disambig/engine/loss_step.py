@@ -8,12 +8,12 @@ from torch import Tensor
 
 from disambig.engine.batches import Candidates, CandidateTable
 from disambig.engine.fast.adam import Adam
-from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import Clock, RowsInBatch, part_of
 from disambig.engine.history import EpochRecords
-from disambig.engine.loss import LossWeights
+from disambig.engine.loss import LossWeights, seen_in
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.ranks import Ranks
 from disambig.engine.rule import TrainingData
 
 # Of all networks together, so that what lies in hidden layers does not grow with the rows.
@@ -78,7 +78,7 @@ class LossStep:
         Numbers of these rows, which change in place from epoch to epoch.
     row_state : dict of Tensors
         The tables that the rule keeps.
-    records, clock, weights, n_predicting
+    records, clock, weights, n_predicting, ranks
         As in ``Training``.
 
     Attributes
@@ -106,6 +106,7 @@ class LossStep:
         clock: Clock,
         weights: LossWeights | None,
         n_predicting: int,
+        ranks: Ranks,
     ) -> None:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
@@ -116,6 +117,7 @@ class LossStep:
         self._n_problems, self._n_classes = len(problems), problems[0].prior.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
+        self._ranks = ranks
         # What a row counts in the mean over its batch: nothing if it only fills up.
         self._averaging = (real / real.sum(-1, keepdim=True)).to(features.dtype).unsqueeze(2)
         # What the networks themselves are asked about: the features, and views or not.
@@ -123,7 +125,10 @@ class LossStep:
         # Views are further rows of a batch: all are normalised together.
         repeated = real.repeat_interleave(self._n_networks, 1)
         repeated = repeated.repeat_interleave(self._n_asked, 2)
-        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
+        # Places that networks are asked about here: rows with all their views.
+        self._share = ranks.share(repeated.shape[2])
+        networks.expect_share(ranks, self._share.start)
+        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype).at(self._share)
         self._averaged: Stack | None = None
         if rule.average is not None:
             self._averaged = networks.part(0, len(networks), whole=True)
@@ -163,7 +168,7 @@ class LossStep:
         is_filler = ~real[:, :, None, :, None]
         shown = [features, *(view.masked_fill(is_filler, 0) for view in drawn.views)]
         in_views = RowsInBatch(*(table[chosen].flatten(0, 1) for table in self._rows_in_views))
-        asked = _together(shown[: self._n_asked])
+        asked = _together(shown[: self._n_asked])[..., self._share, :]
         prepared = self._networks.prepare(asked.flatten(0, 1), in_views)
         found = _Ahead(
             candidates,
@@ -192,13 +197,12 @@ class LossStep:
         batch = self._batch(ahead, real, features, leaves, state, phase, averaged)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
-            rows = loss.rows
+            losses = loss.rows
             if self._weights is not None:
-                rows = rows * self._weights.of_rows(candidates, outputs[0].logits)
-            gradients = self._differentiate(rows, leaves, self._clock.at(self._averaging))
-        self._note(candidates, outputs[0], rows.detach(), loss)
-        self._networks.backward_both(*gradients)
-        self._adam.update()
+                losses = losses * self._weights.of_rows(candidates, outputs[0].logits)
+            gradients = self._differentiate(losses, leaves, self._clock.at(self._averaging))
+        self._note(candidates, outputs[0], losses.detach(), loss)
+        self._learn(*gradients)
         self._move_averages()
         kept = dict(loss.state)
         if self._rule.looks_after_step:
@@ -225,8 +229,10 @@ class LossStep:
         (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
         # As many rows of every problem at a time.
         count = max(1, _ROWS_AT_A_TIME // len(self._networks))
-        asked = (self._features_of(some).flatten(0, 1) for some in torch.split(rows, count, 1))
-        logits = torch.cat([self._networks.infer(features) for features in asked], 1)
+        mine = self._ranks.deal(rows.mT).mT
+        asked = (self._features_of(some).flatten(0, 1) for some in torch.split(mine, count, 1))
+        found = torch.cat([self._networks.infer(features) for features in asked], 1)
+        logits = self._ranks.gather(found, 1)[:, : rows.shape[1]]
         outputs = Outputs(logits.view(self._n_problems, self._n_networks, *logits.shape[1:]))
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
         real = rows < len(self._features) - 1
@@ -253,10 +259,13 @@ class LossStep:
         if self._averaged is None:
             return []
         (shown,) = ahead.shown
-        return self._divided(*self._averaged.infer_both(shown), count=1 + self._rule.n_views)
+        asked = shown[:, self._ranks.share(shown.shape[1])]
+        return self._divided(*self._averaged.infer_both(asked), count=1 + self._rule.n_views)
 
     def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
-        """Return outputs for each of several inputs that were asked about together."""
+        """Return outputs for each of several inputs that were asked about together, of all rows."""
+        logits = self._ranks.gather(logits, 1)
+        embedding = None if embedding is None else self._ranks.gather(embedding, 1)
         shape = (self._n_problems, self._n_networks, -1, count)
         of_views = logits.view(*shape, logits.shape[-1]).unbind(3)
         if embedding is None:
@@ -293,7 +302,7 @@ class LossStep:
         )
 
     def _differentiate(
-        self, rows: Tensor, leaves: Sequence[Outputs], averaging: Tensor
+        self, losses: Tensor, leaves: Sequence[Outputs], averaging: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """Return the gradients of the mean loss by both outputs.
 
@@ -304,7 +313,7 @@ class LossStep:
         embeddings = [one.embedding for one in leaves if one.embedding is not None]
         own = list(self._rule.parameters())
         found = torch.autograd.grad(
-            rows, [*logits, *embeddings, *own], averaging.expand_as(rows), allow_unused=True
+            losses, [*logits, *embeddings, *own], averaging.expand_as(losses), allow_unused=True
         )
         given = [
             torch.zeros_like(leaf) if gradient is None else gradient
@@ -317,22 +326,29 @@ class LossStep:
             return of_logits, None
         return of_logits, _together(given[len(logits) : 2 * len(logits)])
 
-    def _note(self, candidates: Candidates, seen: Outputs, rows: Tensor, loss: Loss) -> None:
+    def _learn(self, of_logits: Tensor, of_embedding: Tensor | None) -> None:
+        """Take a step down the gradients, of which those of the rows here are used."""
+        share = self._share
+        self._networks.backward_both(
+            of_logits[:, share], None if of_embedding is None else of_embedding[:, share]
+        )
+        self._ranks.sum_gradients(self._networks.parameters())
+        self._adam.update()
+
+    def _note(self, candidates: Candidates, outputs: Outputs, losses: Tensor, loss: Loss) -> None:
         """Write down the losses of rows, and what the networks say of the features as they are.
 
-        Of helpers nothing: what they learn is another thing.
+        Nothing is noted of helpers, which learn something else.
         """
         predicting = slice(self._n_predicting)
-        log_probabilities, predicted = log_softmax(seen.logits[:, predicting])
-        columns = candidates.columns.expand(*predicted.shape[:-1], -1)
-        losses = (-log_probabilities.gather(-1, columns)).masked_fill_(~candidates.mask, torch.inf)
+        seen = seen_in(outputs.logits[:, predicting], candidates)
         self._records.put(
             self._clock,
             {name: value.detach()[:, predicting] for name, value in loss.measures.items()},
-            log_likelihood=-rows[:, predicting],
-            covered=((columns == predicted) & candidates.mask).any(-1),
-            predicted=predicted.squeeze(-1),
-            chosen=losses.sum(1).min(-1).indices,
+            log_likelihood=-losses[:, predicting],
+            covered=seen.is_predicted.any(-1),
+            predicted=seen.predicted,
+            chosen=seen.losses.sum(1).min(-1).indices,
         )
 
     def _move_averages(self) -> None:
@@ -341,7 +357,11 @@ class LossStep:
             return
         present = self._networks.state_dict()
         for name, value in self._averaged.state_dict().items():
-            value.lerp_(present[name], 1 - self._rule.average)
+            if value.is_floating_point():
+                value.lerp_(present[name], 1 - self._rule.average)
+            else:
+                # Modules of the user may count, such as the batches that they have seen.
+                value.copy_(present[name])
 
 
 def _rows_of_all(counts: Sequence[int], device: torch.device) -> Tensor:

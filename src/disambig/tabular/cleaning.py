@@ -13,6 +13,7 @@ from disambig._core.parameters import check_choice, check_real
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
+from disambig.engine.process_group import is_first_process
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.clean_columns import (
@@ -367,9 +368,10 @@ def clean_table(
         summary = summarise_cleaning(task, cleaning, in_sample=in_sample)
         if summary.evidence is not None and summary.evidence.warning:
             warn_caller(summary.evidence.warning)
-        if out is not None:
+        writes = is_first_process()
+        if out is not None and writes:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
-        if out is not None and os.fspath(out) != STANDARD_STREAM:
+        if out is not None and writes and os.fspath(out) != STANDARD_STREAM:
             details = describe_cleaning(
                 task,
                 method,

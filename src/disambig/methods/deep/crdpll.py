@@ -132,7 +132,8 @@ class CRDPLL(NetworkClassifier):
         deviations=(
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
-            "A view is the row with Gaussian noise and gaps, in place of an augmented image.",
+            "A view is the row with Gaussian noise and gaps, in place of an augmented image; all "
+            "views of a mini-batch are normalised together, in the authors' code each by itself.",
             "Epochs count from 1, so that consistency counts a little in the first one, too.",
             "The logarithm of 1 - p is computed from the other logits; the authors add 1e-7.",
             "Where candidates carry weights, the first confidences are these, not 1/|S|, and what "

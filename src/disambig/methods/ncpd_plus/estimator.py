@@ -23,6 +23,7 @@ from disambig._core.parameters import (
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
+from disambig.engine.ranks import Ranks
 from disambig.engine.rule import Rule
 from disambig.methods.base import MethodCard
 from disambig.methods.misses import (
@@ -363,7 +364,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
             method.selection_, method.members_, method.history_ = mix
             method._fitted_with = method.get_params(deep=False)
-            if method.verbose:
+            if method.verbose and Ranks.present().is_first:
                 sys.stdout.write(f"{method.selection_}\n")
         return [
             method._confidences(X, candidates)

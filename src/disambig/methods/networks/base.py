@@ -36,6 +36,7 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.module_stack import ModuleStack
+from disambig.engine.ranks import Ranks
 from disambig.engine.rule import BaseRule, TrainingData, TrainingSettings
 from disambig.engine.training import Training, check_callbacks
 from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
@@ -418,7 +419,8 @@ class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, Part
             rule = self._make_rule()
             embedding = rule.embedding if isinstance(rule, LossRule) else None
             networks = self._make_networks(n_features, n_classes, seeds, embedding).to(device)
-            for message in rule.warnings(settings):
+            ranks = Ranks.present()
+            for message in rule.warnings(settings) if ranks.is_first else ():
                 warn_caller(message)
             training = Training(
                 networks,
@@ -428,6 +430,7 @@ class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, Part
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
                 n_helpers=self._helper_count(),
+                ranks=ranks,
             )
             progress = [plan.progress for plan in plans if plan.progress is not None]
             if progress:
@@ -447,7 +450,7 @@ class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, Part
             listeners.append(
                 Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint, seeds, watchers)
             )
-        if self.verbose:
+        if self.verbose and Ranks.present().is_first:
             title = self._title or type(self).__name__.removesuffix("Classifier")
             listeners.append(ProgressBar(title))
         return [*listeners, *(self.callbacks or ())]
