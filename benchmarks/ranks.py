@@ -26,8 +26,7 @@ N_CLASSES, N_CANDIDATES, N_NETWORKS = 20, 4, 2
 # A network of machines as they are rented: what a message takes at least, and what is sent.
 LATENCY, BANDWIDTH = 30e-6, 25e9 / 8  # seconds, bytes a second
 ON_PAPER = (1, 2, 4, 8, 16, 32, 64)
-# Steps are prepared so many at a time where batches are small.
-EPOCHS = 4
+EPOCHS = 5
 
 
 class Setting(NamedTuple):
@@ -72,7 +71,7 @@ SETTINGS = (
     Setting(20, 1024, 128, 64),
     Setting(20, 1024, 1024, 16),
     Setting(20, 1024, 8192, 4),
-    Setting(60, 4096, 8192, 2),
+    Setting(60, 2048, 4096, 4),
 )
 
 
@@ -220,9 +219,7 @@ def main() -> None:
         for n in sizes[1:]:
             seen = min(one[n][number]["sent"] for one in rounds) / n
             computed = setting.bytes_sent(n)
-            sent.append(
-                [setting.title(), f"{n}", f"{computed / 1e6:.3f}", f"{seen / 1e6:.3f}"]
-            )
+            sent.append([setting.title(), f"{n}", f"{computed / 1e6:.3f}", f"{seen / 1e6:.3f}"])
         works = [min(one[1][number]["works"][k] for one in rounds) for k in range(len(ON_PAPER))]
         steps = [
             work + setting.seconds_of_exchange(n) for n, work in zip(ON_PAPER, works, strict=True)
@@ -244,8 +241,8 @@ def main() -> None:
         markdown_table(["training", "processes", "computed, MB", "measured, MB"], sent),
         "## On paper: one process on each machine\n\nTimes faster than one process. What a process "
         "computes is measured, in one that exchanges nothing; what messages take is "
-        f"{LATENCY * 1e6:.0f} microseconds each and {BANDWIDTH * 8 / 1e9:.0f} Gbit/s. A step with n "
-        "processes has 3.5 (n - 1) messages behind each other: 2 (n - 1) for the gradient, n - 1 "
+        f"{LATENCY * 1e6:.0f} microseconds each and {BANDWIDTH * 8 / 1e9:.0f} Gbit/s. A step with "
+        "n processes has 3.5 (n - 1) messages behind each other: 2 (n - 1) for the gradient, n - 1 "
         "for the logits, and what normalises inputs, for eight steps at once.",
         markdown_table(["training", *(plural_processes(n) for n in ON_PAPER)], on_paper),
         folder=arguments.folder,
