@@ -120,6 +120,9 @@ class Ranks:
             )
 
 
+ALONE = Ranks()
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """Let trainings inside the block belong to this process alone, though there are others."""
