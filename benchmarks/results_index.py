@@ -26,6 +26,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "networks",
+        "network_references",
         "plknn",
         "any_classifier",
         "misses",
@@ -69,6 +70,7 @@ GROUPS = {
         "busy_machine",
         "ranks",
         "candidate_sets",
+        "serving",
     ),
     "faults": ("faults",),
 }
