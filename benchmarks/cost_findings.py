@@ -191,7 +191,9 @@ def ranks(tables: list[Table]) -> str:
     speeds, sent, on_paper = tables
     most = speeds.header[-1]
     trainings = [row for row in on_paper.rows if not row[0].startswith("...")]
-    computed, measured = (np.array(sent.numbers(f"{name}, MB")) for name in ("computed", "measured"))
+    computed, measured = (
+        np.array(sent.numbers(f"{name}, MB")) for name in ("computed", "measured")
+    )
     return (
         f"Training in {most} is {span(speeds.numbers(most), '.1f')} times faster than in one; what "
         f"is sent is {span(list(measured / computed), '.2f')} times what was computed. On paper "

@@ -11,6 +11,7 @@ from torch import Tensor
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
 from disambig.engine.fast.step import Clock
+from disambig.engine.ranks import ALONE, Ranks
 
 
 class History(Mapping[str, FloatArray]):
@@ -87,9 +88,19 @@ class EpochRecords:
     """Memory for what each step of an epoch saw.
 
     Rows are only noted down while training runs, and added up once an epoch.
+
+    Parameters
+    ----------
+    batches : Batches
+        Whose rows are seen.
+    device : torch.device
+        Where.
+    ranks : Ranks, default=this process alone
+        Who has seen the other places of every batch, if each process sees its share.
     """
 
-    def __init__(self, batches: Batches, device: torch.device) -> None:
+    def __init__(self, batches: Batches, device: torch.device, ranks: Ranks = ALONE) -> None:
+        self._ranks = ranks
         self._seen: dict[str, Tensor] = {}
         self._measures: dict[str, Tensor] = {}
         self._real = batches.real
@@ -121,12 +132,15 @@ class EpochRecords:
 
         ``rows`` are those of every batch, of shape (steps, problems, rows).
         """
-        seen = self._seen
+        seen, noted = (
+            {name: self._ranks.gather(table, -1) for name, table in tables.items()}
+            for tables in (self._seen, self._measures)
+        )
         agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
         changed = self.chosen[rows] != seen["chosen"]
         self.chosen[rows] = seen["chosen"]
         by_row = {
-            **{name: values.double().mean(2) for name, values in self._measures.items()},
+            **{name: values.double().mean(2) for name, values in noted.items()},
             "agreement": agreed.double(),
             "loss": -seen["log_likelihood"].double().mean(2),
             "covering_rate": seen["covered"].double().mean(2),

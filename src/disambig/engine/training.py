@@ -24,7 +24,7 @@ from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_like
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.loss_step import LossStep
 from disambig.engine.prepared import Preparation, PreparedStep
-from disambig.engine.ranks import Ranks
+from disambig.engine.ranks import ALONE, Ranks
 from disambig.engine.rule import BaseRule, Batch, Rule, Targets, TrainingData, TrainingSettings
 
 # Processes that train together compare so many rows, lest they were given different ones.
@@ -115,7 +115,7 @@ class Training:
         ranks: Ranks | None = None,
     ) -> None:
         self.networks = networks
-        self.ranks = ranks = ranks or Ranks()
+        self.ranks = ranks = ranks or ALONE
         self.rule = rule
         self.settings = settings
         self.noise = noise
@@ -132,8 +132,10 @@ class Training:
             counts, seeds, settings.batch_size, self._device, multiple_of=ranks.size
         )
         n_rows = self._batches.real.shape[2]
-        # Places of a batch that networks are asked about here.
+        # Places of a batch that networks are asked about here, and that the rule sees here.
         self._share = ranks.share(n_rows)
+        self._sees_share = isinstance(rule, Rule) and not rule.looks_across_rows
+        self._seen = self._share if self._sees_share else slice(n_rows)
         networks.expect_share(ranks, self._share.start)
         features = [torch.as_tensor(problem.features, dtype=dtype) for problem in problems]
         filler = torch.zeros(1, features[0].shape[1], dtype=dtype)
@@ -155,11 +157,14 @@ class Training:
             self._candidates,
             self._n_networks,
             noise,
-            self._share,
+            share=self._share,
+            seen=self._seen,
         )
         own = rule.parameters() if isinstance(rule, LossRule) else ()
         self._adam = Adam([*networks.parameters(), *own], settings.learning_rate)
-        self._records = EpochRecords(self._batches, self._device)
+        self._records = EpochRecords(
+            self._batches, self._device, ranks if self._sees_share else ALONE
+        )
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
         # can be replayed.
         self._rows = self._batches.rows_of(1)
@@ -349,6 +354,8 @@ class Training:
                 if ahead is not None and number % ahead.n_ahead == 0:
                     self._do(ahead.prepare, ("ahead", number), ahead.is_small)
                 self._do(self._present_step, step)
+        if self._sees_share and self.ranks.size > 1:
+            self._collect_row_state()
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -372,6 +379,12 @@ class Training:
         else:
             self._replayed(work, kind)
 
+    def _collect_row_state(self) -> None:
+        """Let all processes know what each of them has kept of its rows."""
+        for table in self._row_state.values():
+            self._candidates.keep_only(table, self._rows[..., self._share])
+            self.ranks.sum(table)
+
     def _present_step(self, step: _Step) -> None:
         """Learn from the batch that the clock points to."""
         if self._loss_step is not None:
@@ -389,7 +402,7 @@ class Training:
     def _train_step(self, step: PreparedStep, phase: Hashable) -> None:
         """Learn from one batch, by operations of torch."""
         rows, candidates = step.rows, step.candidates
-        logits = self._of_all_rows(self.networks(step.inputs, rows, self._clock.total))
+        logits = self._of_seen_rows(self.networks(step.inputs, rows, self._clock.total))
         by_problem = (len(candidates.rows), self._n_networks, *logits.shape[1:])
         seen = seen_in(logits.view(by_problem), candidates)
         targets = self._targets(seen, candidates, phase)
@@ -403,9 +416,9 @@ class Training:
         )
         log_probabilities = seen.log_probabilities
         if step.noisy is not None:
-            logits = self._of_all_rows(self.networks(step.noisy, rows, self._clock.total))
+            logits = self._of_seen_rows(self.networks(step.noisy, rows, self._clock.total))
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        share = self._share
+        share = slice(None) if self._sees_share else self._share
         gradient = gradient_of_logits(
             log_probabilities[:, :, share], targets.at(share), candidates.columns[:, :, share]
         )
@@ -415,9 +428,12 @@ class Training:
         self._adam.update()
         self._clock.advance()
 
-    def _of_all_rows(self, logits: Tensor) -> Tensor:
-        """Return the logits of all rows of a batch, in the memory layout of these, of its share."""
-        return self.ranks.gather(logits.mT, -1).mT
+    def _of_seen_rows(self, logits: Tensor) -> Tensor:
+        """Return the logits of the rows that the rule sees; the given ones are of the share here.
+
+        They lie in memory as these do.
+        """
+        return logits if self._sees_share else self.ranks.gather(logits.mT, -1).mT
 
     def _targets(self, seen: Seen, candidates: Candidates, phase: Hashable) -> Targets:
         """Return what the networks are to learn."""
@@ -432,6 +448,7 @@ class Training:
             predicted=seen.is_predicted,
             state={name: candidates.read(table) for name, table in self._row_state.items()},
             phase=phase,
+            ranks=self.ranks if self._sees_share else ALONE,
         )
         assert isinstance(self.rule, Rule)
         targets = self.rule.targets(batch)
