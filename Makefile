@@ -77,6 +77,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/image_columns.py
 	$(BIN)/python benchmarks/wide_tables.py
 	$(BIN)/python benchmarks/report_at_scale.py
+	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/results_index.py
 
 # Kills, hostile files, requests and arrays by the thousand, before a release: an hour, on Linux.

@@ -228,6 +228,19 @@ def ask(tables: list[Table]) -> str:
     )
 
 
+def serving(tables: list[Table]) -> str:
+    """Say what HTTP costs, and what many clients get."""
+    load = tables[-1]
+    rows, ratios = load.cells("rows"), load.numbers("processor / in process")
+    clients = load.cells("clients")
+    of = dict(zip(zip(rows, clients, strict=True), ratios, strict=True))
+    return (
+        f"A request of one row takes {of['1', '1']:g} times the processor time of a call in "
+        f"process where one client asks, {of['1', '32']:g} times where 32 ask, because their "
+        f"requests are predicted in one go; one of 1,000 rows takes {of['1,000', '1']:g} times."
+    )
+
+
 COST_PAGES: dict[str, Finding] = {
     "small_jobs": ("Many small jobs on the workers of a cluster", small_jobs),
     "ask": ("Errors left against questions asked", ask),
@@ -247,5 +260,6 @@ COST_PAGES: dict[str, Finding] = {
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "ranks": ("Training in several processes", ranks),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
+    "serving": ("Predictions over HTTP against the model in process", serving),
     "faults": ("How many attempts to break disambig failed", faults),
 }

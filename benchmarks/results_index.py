@@ -70,6 +70,7 @@ GROUPS = {
         "busy_machine",
         "ranks",
         "candidate_sets",
+        "serving",
     ),
     "faults": ("faults",),
 }

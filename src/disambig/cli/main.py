@@ -29,6 +29,7 @@ from disambig.cli import (
     report,
     reproduce,
     review,
+    serve,
     study,
 )
 from disambig.cli.console import (
@@ -77,6 +78,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "clean": clean.clean,
         "ask": ask.ask,
         "predict": predict.predict,
+        "serve": serve.serve,
     },
     "Annotation tools": {"import": imports.import_, "export": exports.export},
     "Pages in the browser": {"report": report.report, "review": review.review},

@@ -26,7 +26,7 @@ _MOST_QUANTILES = 1000
 # A power of two far from the smallest double and below the largest.
 _LARGE_EXPONENT = 900
 # The normal score of rank 0 would be infinite.
-_SMALLEST_RANK = 1e-7
+SMALLEST_RANK = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def _mean_and_deviation(
         rest = _mean_of_rows(X, row_weights)
         X -= rest
         mean, variance = mean + rest, _mean_of_rows(np.square(X), row_weights)
-    deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
+    deviation = np.where(are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean, exponents), np.ldexp(deviation, exponents)
 
 
@@ -127,7 +127,7 @@ def _mean_of_rows(X: FloatArray, row_weights: FloatArray | None) -> FloatArray:
     return mean
 
 
-def _are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
+def are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
     """Mark features whose lowest and highest value are the same up to rounding."""
     constant: BoolArray = high - low <= 4 * np.finfo(float).eps * np.maximum(-low, high)
     return constant
@@ -174,8 +174,8 @@ def _normal_scores(X: FloatArray, quantiles: FloatArray) -> FloatArray:
     # Values at the ends and beyond them rank like the ends.
     ranks[high <= X] = 1
     ranks[low >= X] = 0
-    scores: FloatArray = ndtri(np.clip(ranks, _SMALLEST_RANK, 1 - _SMALLEST_RANK))
-    scores[:, _are_constant(low, high)] = 0
+    scores: FloatArray = ndtri(np.clip(ranks, SMALLEST_RANK, 1 - SMALLEST_RANK))
+    scores[:, are_constant(low, high)] = 0
     return scores
 
 

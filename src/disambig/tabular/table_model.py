@@ -2,38 +2,27 @@
 
 import inspect
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from disambig._core.errors import ParameterError, warn_caller
-from disambig._core.messages import join_names, option
-from disambig._core.parameters import check_integer
-from disambig._core.typing import Features, FloatArray, IntArray
+from disambig._core.errors import warn_caller
+from disambig._core.typing import Features, FloatArray
 from disambig.candidates.groups import PromiseKind
-from disambig.candidates.labels import CandidateLabels
-from disambig.solvers.conformal import prediction_mask
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
-from disambig.tabular.labels.label_cells import write_cells
 from disambig.tabular.labels.label_columns import Labels
-from disambig.tabular.labels.new_sets import rank_candidates, read_new_sets
 from disambig.tabular.labels.row_groups import RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.model_folder import ModelParts, read_parts, write_parts
+from disambig.tabular.new_rows import WhatToSay, predict_new_rows, read_new_rows
+from disambig.tabular.ranked_labels import POSSIBLE
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
-
-_PROBABILITIES_AT_A_TIME = 4_000_000
-# Of what people read; predict_proba gives all of them.
-_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,53 +125,21 @@ class TableModel(ModelParts):
             probable first. With ``labels`` all of them are candidates of the row, probabilities are
             those given its set and its group, and cells are empty where a set has fewer labels.
         """
-        check_integer("top", top, minimum=1)
-        sets = self._sets_of(
+        groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
+        rows = read_new_rows(
+            self,
             frame,
-            labels,
-            RowGroups(group=group, promise=promise, promise_strength=promise_strength),
+            WhatToSay(top=top, labels=labels, groups=groups),
+            described=described,
+            embeddings=embeddings,
+            listener=listener,
         )
-        values = column_values(frame, self.plan, described, listener, embeddings)
-        for name, unseen in self.transformer.unseen_categories(values).items():
-            warn_caller(
-                f"Column {name!r} has values that the training table did not have; they are "
-                f"ignored: {join_names(unseen)}."
-            )
-        count = min(top, len(self.classes))
-        said = (
-            self.probabilities_of(values.iloc[rows])
-            for rows in slices_of_rows(len(values), len(self.classes))
-        )
-        threshold = None if self.coverage is None else self.coverage.threshold
-        ranked = _rank_classes if sets is None else partial(_rank_candidates, sets)
-        columns, shares, possible = ranked(said, count, threshold)
-        names = self.classes
-        if (columns < 0).any():  # sets of fewer labels: the last name is none
-            names = np.array([*names.tolist(), None], dtype=object)
-        result: dict[str, Any] = {}
-        for place in range(count):
-            ending = f"_{place + 1}" if place else ""
-            label = f"label{ending}" if place else "predicted_label"
-            result[label] = names[columns[:, place]]
-            result[f"probability{ending}"] = shares[:, place].round(_DECIMALS)
-        if threshold is not None:
-            classes = [str(name) for name in self.classes.tolist()]
-            rows = ([classes[column] for column in row] for row in possible)
-            result["possible_labels"] = write_cells(rows, classes)
-        return pd.DataFrame(result)
-
-    def _sets_of(
-        self, frame: pd.DataFrame, labels: Labels | None, groups: RowGroups
-    ) -> CandidateLabels | None:
-        """Return the candidate sets that new rows come with; None if they come with none."""
-        if labels is not None:
-            return read_new_sets(frame, labels, self.classes, groups)
-        if groups != RowGroups():
-            raise ParameterError(
-                "For new rows, --group and --promise need candidate labels. Name their column by "
-                f"{option('labels')}, or leave both out."
-            )
-        return None
+        for notice in rows.notices:
+            warn_caller(notice)
+        (ranked,) = predict_new_rows(self, [rows])
+        result = ranked.to_columns()
+        possible = ranked.possible_cells()
+        return pd.DataFrame(result if possible is None else result | {POSSIBLE: possible})
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder. Loading it never unpickles anything.
@@ -194,55 +151,6 @@ class TableModel(ModelParts):
             else is refused.
         """
         write_parts(self, folder)
-
-
-def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:
-    """Return rows to predict at a time: a million rows of many classes would take gigabytes."""
-    at_a_time = max(1, _PROBABILITIES_AT_A_TIME // n_classes)
-    return [slice(start, start + at_a_time) for start in range(0, max(n_rows, 1), at_a_time)]
-
-
-# The columns of the first labels of every row, their shares, and the columns that are possible.
-Ranked = tuple[IntArray, FloatArray, list[list[int]]]
-
-
-def _rank_classes(said: Iterable[FloatArray], count: int, threshold: float | None) -> Ranked:
-    """Rank all classes by the probabilities of some rows at a time."""
-    parts = []
-    possible: list[list[int]] = []
-    for probabilities in said:
-        parts.append(_most_probable(probabilities, count))
-        if threshold is not None:
-            possible += _possible_columns(probabilities, threshold)
-    columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    return columns, shares, possible
-
-
-def _rank_candidates(
-    sets: CandidateLabels, said: Iterable[FloatArray], count: int, threshold: float | None
-) -> Ranked:
-    """Rank the candidates of every row; what the model rules out is no longer possible."""
-    ranked = rank_candidates(sets, said)
-    return *ranked.first(count), [] if threshold is None else ranked.likely(threshold)
-
-
-def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
-    if count == 1:
-        columns = probabilities.argmax(axis=1)[:, np.newaxis]
-    else:
-        # Stable, so that ties go to the first class, as in predict.
-        columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
-    return columns, np.take_along_axis(probabilities, columns, axis=1)
-
-
-def _possible_columns(probabilities: FloatArray, threshold: float) -> list[list[int]]:
-    """Return the columns of the labels that cannot be ruled out, the most probable first.
-
-    The predicted one is always among them, which covers more than was asked for, never less.
-    """
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    counts = np.maximum(prediction_mask(probabilities, threshold).sum(axis=1), 1)
-    return [row[:count] for row, count in zip(order.tolist(), counts.tolist(), strict=True)]
 
 
 def untrained_model(
