@@ -80,7 +80,7 @@ SOURCES = (
     Source(
         "The paper of VALEN, linear",
         "Xu et al. (2021), table 5: five folds, z-scores.",
-        ("linear",),
+        ("linear", "linear, z-scores"),
         5,
         {
             "valen": {
@@ -137,8 +137,8 @@ SOURCES = (
         (
             "Why ours is below was not found out. *Their rate* has their learning rate, its fall "
             "and their scale, and is no better: left are their mini-batches of 16, the weight "
-            "decay and the easier task. With our default network, one layer of 1,024 units with dropout, "
-            "PRODEN is [at the level of this reference](networks.md).",
+            "decay and the easier task. With our default network, one layer of 1,024 units with "
+            "dropout, PRODEN is [at the level of this reference](networks.md).",
         ),
     ),
 )  # fmt: skip
