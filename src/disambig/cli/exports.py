@@ -52,8 +52,9 @@ def export(
 ) -> None:
     """Write doubtful rows for an annotation tool, or a model as ONNX.
 
-    The rows become tasks of the tool, the most doubtful one first. Label Studio, doccano, Prodigy and Argilla show the chosen
-    label as a suggestion. 'disambig import --decisions' reads what people answered.
+    The rows become tasks of the tool, the most doubtful one first. Label Studio, doccano, Prodigy
+    and Argilla show the chosen label as a suggestion. 'disambig import --decisions' reads what
+    people answered.
 
     With --to onnx, the networks of a model and how its columns become features are written as one
     file, which runs without Python.
