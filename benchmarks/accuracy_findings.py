@@ -245,7 +245,24 @@ def networks(tables: list[Table]) -> str:
     )
 
 
+def network_references(tables: list[Table]) -> str:
+    """Count the figures of others that ours agree with."""
+    verdicts = [
+        row[-1]
+        for table in tables
+        for row in table.rows
+        # Others only show what a setting is worth.
+        if row[2] in ("linear", "500", "3 x 300")
+    ]
+    return (
+        f"Of {len(verdicts)} accuracies that others have measured with networks of the same shape, "
+        f"{verdicts.count('yes')} are within two standard errors of ours, which are above "
+        f"{verdicts.count('above')} and below {verdicts.count('below')}."
+    )
+
+
 ACCURACY_PAGES: dict[str, Finding] = {
+    "network_references": ("Network methods beside the accuracies of others", network_references),
     "networks": ("Every network method of the field under one protocol", networks),
     "headline": ("Accuracy on real data: NCPD+, NCPD, the best rival, true labels", headline),
     "auto": ("Several kinds of learners, mixed to suit the data", auto),

@@ -26,6 +26,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "networks",
+        "network_references",
         "plknn",
         "any_classifier",
         "misses",
