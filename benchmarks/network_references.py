@@ -63,7 +63,7 @@ MEASURED = {
         ),
         "birdsong": ("proden", "cc", "avg_ce", "rc", "valen"),
     },
-    "linear, z-scores": {"lost": ("proden", "cc")},
+    "linear, z-scores": {"lost": ("proden", "cc"), "birdsong": ("proden", "cc")},
     "500": {"lost": ("proden", "cc"), "msrcv2": ("proden", "cc")},
     "500, z-scores": {"lost": ("proden", "cc")},
     "3 x 300": {

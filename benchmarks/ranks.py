@@ -26,8 +26,7 @@ N_CLASSES, N_CANDIDATES, N_NETWORKS = 20, 4, 2
 # A network of machines as they are rented: what a message takes at least, and what is sent.
 LATENCY, BANDWIDTH = 30e-6, 25e9 / 8  # seconds, bytes a second
 ON_PAPER = (1, 2, 4, 8, 16, 32, 64)
-# Steps are prepared so many at a time where batches are small.
-EPOCHS = 4
+EPOCHS = 5
 
 
 class Setting(NamedTuple):
@@ -48,22 +47,24 @@ class Setting(NamedTuple):
         return N_NETWORKS * (of_hidden + (self.units + 1) * N_CLASSES)
 
     def bytes_sent(self, size: int) -> float:
-        """Return what each of so many processes sends in a step: numbers of four bytes."""
-        # Adding up goes around in a ring twice, gathering once, all but a share each.
-        around = 4 * (size - 1) / size
-        gradients = 2 * self.parameters()
-        logits = self.batch * N_NETWORKS * N_CLASSES
+        """Return what each of so many processes sends in a step."""
+        # Adding up goes around in a ring twice, gathering once.
+        gradients = 2 * 4 * self.parameters()
+        # To rank them.
+        losses = 4 * self.batch * N_NETWORKS * N_CANDIDATES
         # For inputs that are normalised: those of one problem, whatever the number of networks.
-        means = 2 * self.features * (1 + self.features) if self.features <= 64 else 0
-        # Parameters, statistics and Adam's memory from the first process, once an epoch.
-        again = 3 * self.parameters() / self.steps
-        return around * (gradients + logits + means) + 4 * again * (size - 1) / size
+        means = 2 * 4 * self.features * (1 + self.features)
+        # What was seen of every row, for the history: once an epoch.
+        seen = self.batch * (N_NETWORKS * (4 + 8 + 1 + 1) + 8)
+        # Parameters and Adam's memory from the first process, once an epoch.
+        again = 3 * 4 * self.parameters() / self.steps
+        return (size - 1) / size * (gradients + losses + means + seen + again)
 
     def seconds_of_exchange(self, size: int) -> float:
         """Return what messages of a step take on paper, with one process on each machine."""
         if size == 1:
             return 0
-        # The gradient twice around the ring; the logits once; mean and covariance for 8 steps.
+        # The gradient twice around the ring; the losses once; mean and covariance for 8 steps.
         messages = (size - 1) * (2 + 1 + 4 / 8)
         return messages * LATENCY + self.bytes_sent(size) / BANDWIDTH
 
@@ -72,7 +73,7 @@ SETTINGS = (
     Setting(20, 1024, 128, 64),
     Setting(20, 1024, 1024, 16),
     Setting(20, 1024, 8192, 4),
-    Setting(60, 4096, 8192, 2),
+    Setting(60, 2048, 4096, 4),
 )
 
 
@@ -237,14 +238,15 @@ def main() -> None:
         "## Times faster than one process\n\nIdeal is the number of processes.",
         markdown_table(["training", *(plural_processes(n) for n in sizes)], speeds),
         "## What each process sends in a step\n\nComputed from shapes: gradients go around a ring "
-        "twice, logits once, and once an epoch the first process repeats what it has. Measured by "
+        "twice, losses once; once an epoch all hear what was seen of rows, and the first process "
+        "repeats what it has learned. Measured by "
         "the counters of the system, headers and acknowledgements included.",
         markdown_table(["training", "processes", "computed, MB", "measured, MB"], sent),
         "## On paper: one process on each machine\n\nTimes faster than one process. What a process "
         "computes is measured, in one that exchanges nothing; what messages take is "
-        f"{LATENCY * 1e6:.0f} microseconds each and {BANDWIDTH * 8 / 1e9:.0f} Gbit/s. A step with n "
-        "processes has 3.5 (n - 1) messages behind each other: 2 (n - 1) for the gradient, n - 1 "
-        "for the logits, and what normalises inputs, for eight steps at once.",
+        f"{LATENCY * 1e6:.0f} microseconds each and {BANDWIDTH * 8 / 1e9:.0f} Gbit/s. A step with "
+        "n processes has 3.5 (n - 1) messages behind each other: 2 (n - 1) for the gradient, n - 1 "
+        "for the losses, and what normalises inputs, for eight steps at once.",
         markdown_table(["training", *(plural_processes(n) for n in ON_PAPER)], on_paper),
         folder=arguments.folder,
         real_data=False,

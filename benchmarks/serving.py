@@ -25,12 +25,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from disambig import NCPDClassifier, fit_table, load_model
 from disambig.datasets import example_tables
 from disambig.tabular.columns.values import column_values
 from results_page import markdown_table, write_page
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105  # of a server that nobody else reaches
+_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ROWS, CLIENTS = (1, 1_000), (1, 8, 32)
 # Asks for some seconds with some clients; prints the latencies of all requests.
 _CLIENT = """
@@ -62,7 +65,10 @@ def server(folder: Path) -> Iterator[tuple[int, int]]:
     """Serve a model; give the port and the number of the process."""
     command = [sys.executable, "-m", "disambig", "serve", str(folder), "--port", "0"]
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "DISAMBIG_TOKEN": TOKEN}
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **_THREADS, "DISAMBIG_TOKEN": TOKEN},
     )
     try:
         assert process.stderr is not None
@@ -152,7 +158,7 @@ def main() -> None:
             records = json.dumps(frame.to_dict("records"))
             (folder / f"{n_rows}.json").write_text(records)
             frame.to_csv(folder / f"{n_rows}.csv", index=False)
-        with server(folder / "model") as (port, pid):
+        with server(folder / "model") as (port, pid), threadpool_limits(1):
             for turn in range(options.rounds):
                 for n_rows, frame in frames.items():
                     X = model.transformer.transform(column_values(frame, model.plan))
@@ -208,11 +214,11 @@ def write(found: dict[tuple[Any, ...], list[Any]]) -> None:
         "serving",
         "benchmarks/serving.py",
         f"The example table of vehicles, 18 numbers and 4 labels; NCPD, two networks of 1,024 "
-        f"units. {cores} cores, which the clients share with the server, and with whatever else "
-        "runs on the machine; medians of rounds in which all cases follow each other. The bare "
-        "network gets features that are ready; the model in process, `model.predict`, reads a "
-        "data frame. One client, which waits for each answer. The ratio is of processor time, "
-        "which other programs change less:",
+        f"units, products of matrices on one thread. {cores} cores, which the clients share with "
+        "the server, and with whatever else runs on the machine; medians of rounds in which all "
+        "cases follow each other. The bare network gets features that are ready; the model in "
+        "process, `model.predict`, reads a data frame. One client, which waits for each answer. "
+        "The ratio is of processor time, which other programs change less:",
         markdown_table(
             ["rows", "asked", "median, ms", "processor, ms", "processor / in process"], latency
         ),

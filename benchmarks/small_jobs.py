@@ -68,8 +68,9 @@ def main() -> None:
         "small_jobs",
         "benchmarks/small_jobs.py",
         f"{METHOD}, its floor and its ceiling on folds of glass, {1000 * work:.0f} ms a job, on "
-        f"{arguments.workers} workers of a machine with {os.cpu_count()} cores, where the study itself, which writes the "
-        "records, has no core of its own. The start of workers counts as time in which they wait.",
+        f"{arguments.workers} workers of a machine with {os.cpu_count()} cores, where the study "
+        "itself, which writes the records, has no core of its own. The start of workers "
+        "counts as time in which they wait.",
         markdown_table(["backend", "jobs", "jobs a second", "workers are busy"], rows),
         real_data=False,
     )

@@ -47,7 +47,7 @@ def test_a_section_has_paper_equations_code_and_departures(method, sections):
     rule = type(method()._make_rule())
     if "The rule is that of" in section:
         return
-    for name in ("targets", "loss", "after_step", "between_epochs"):
+    for name in ("targets", "draw", "loss", "after_step", "look_at_all_rows", "between_epochs"):
         written = vars(rule).get(name)
         if written is not None:
             last = inspect.getsource(written).splitlines()[-1]

@@ -136,3 +136,10 @@ def test_what_may_never_end_is_not_read(tmp_path):
 def test_a_path_that_no_system_takes_is_refused():
     with pytest.raises(RefusedError, match="^it cannot be read"):
         read_small_file("a\0b", RefusedError, largest=5)
+
+
+@pytest.mark.parametrize("text", ["NaN", "[-Infinity]", '{"a": Infinity}'])
+def test_constants_that_json_does_not_have_are_read_unless_nobody_wants_them(text):
+    parse_json(text, RefusedError)
+    with pytest.raises(RefusedError, match="is not a value of JSON; write null where nothing is"):
+        parse_json(text, RefusedError, constants=False)

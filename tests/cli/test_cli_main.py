@@ -14,7 +14,7 @@ from disambig.cli.main import app
 Invoke = Callable[..., Result]
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 PANELS = {
-    "Your own table": ["example", "audit", "fit", "clean", "ask", "predict"],
+    "Your own table": ["example", "audit", "fit", "clean", "ask", "predict", "serve"],
     "Annotation tools": ["import", "export"],
     "Pages in the browser": ["report", "review"],
     "Research": ["methods", "datasets", "fetch", "study", "reproduce", "new-method"],

@@ -4,7 +4,10 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from disambig.engine.batches import Batches, steps_per_epoch
+from disambig.engine.batches import Batches, CandidateTable, steps_per_epoch
+from disambig.engine.row_tables import RowMemory
+from disambig.engine.rule import RowState
+from engine.small_problems import make_problem
 
 CPU = torch.device("cpu")
 row_counts = st.integers(2, 120)
@@ -159,3 +162,29 @@ def test_the_global_generator_is_neither_read_nor_changed():
     before = torch.get_rng_state()
     batches_of([50], 10).rows_of(1)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@given(row_counts, batch_sizes, st.integers(1, 5))
+def test_batches_of_several_processes_end_with_filler_and_have_the_same_rows(n, size, multiple):
+    alone = Batches([n], [7], size, CPU)
+    shared = Batches([n], [7], size, CPU, multiple_of=multiple)
+    assert shared.real.shape[2] % multiple == 0
+    assert shared.real.shape[2] - alone.real.shape[2] < multiple
+    assert real_rows(shared, 3, 0) == real_rows(alone, 3, 0)
+    assert (shared.rows_of(3)[~shared.real] == n).all()
+
+
+def test_state_of_other_rows_is_set_to_zero_and_nothing_else():
+    problem = make_problem(5)
+    table = CandidateTable([problem], 2, 3, torch.float32, RowMemory(CPU))
+    of_candidates, of_rows = (
+        table.new_state(RowState(initial=2)),
+        table.new_state(RowState(width=3)),
+    )
+    of_rows += 1
+    sizes = np.diff(problem.prior.indptr)
+    for state in (of_candidates, of_rows):
+        table.keep_only(state, torch.tensor([[1, 4]]))
+    kept = np.repeat(np.isin(np.arange(5), [1, 4]), sizes)
+    np.testing.assert_array_equal(of_candidates[:, : len(kept)], np.tile(2.0 * kept, (2, 1)))
+    assert of_rows.sum((0, 2)).tolist() == [0, 6, 0, 0, 6, 0]

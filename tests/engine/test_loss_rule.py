@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 
 from disambig.engine.batches import Batches
-from disambig.engine.loss_rule import Loss, LossRule, Outputs
+from disambig.engine.loss_rule import Drawn, Loss, LossRule, Outputs
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import RowState, TrainingSettings
 from disambig.engine.training import Training
@@ -44,12 +44,14 @@ class Everything(LossRule):
     def row_state(self):
         return {"confidences": RowState(), "last": RowState(width=1, initial=0.25)}
 
-    def views(self, features, is_real, step):
-        return [features.roll(1, -1)]
+    def draw(self, features, is_real, steps):
+        shift = steps[:, None, None, None].to(features.dtype).expand(-1, *features.shape[1:4]) / 10
+        return Drawn([features.roll(1, -1)], {"shift": shift * is_real})
 
-    def look_at_all_rows(self, probabilities):
-        for share, found in zip(self.shares, probabilities, strict=True):
-            share.copy_(found.mean((0, 1)))
+    def look_at_all_rows(self, batch):
+        said = batch.seen.probabilities() * batch.is_real.unsqueeze(-1)
+        self.shares.copy_(said.sum((1, 2)) / batch.is_real.sum((1, 2)).unsqueeze(1))
+        return {"last": batch.state["last"] + self.shares[:, :1, None, None]}
 
     def loss(self, batch):
         target = batch.over_classes(batch.state["confidences"])
@@ -59,6 +61,7 @@ class Everything(LossRule):
         rows = rows + (view.probabilities() - batch.averaged[0].probabilities()).square().sum(-1)
         rows = rows + (batch.seen.embedding * view.embedding).sum(-1) * batch.state["last"][..., 0]
         rows = rows + (batch.averaged[1].embedding * batch.seen.embedding).sum(-1)
+        rows = rows + batch.drawn["shift"] * batch.seen.logits[..., 0]
         rows = rows + (batch.seen.probabilities() * self.shares[:, None, None]).sum(-1)
         return Loss(rows, {"last": rows.detach().unsqueeze(-1)}, {"size": rows.detach().abs()})
 
@@ -104,12 +107,14 @@ class Plain:
         ]
 
     def run(self):
+        self.n_steps = 0
         for epoch in range(1, SETTINGS.epochs + 1):
             with torch.no_grad():
                 logits, _ = self.outputs(
                     self.features, self.parameters, self.running, training=False
                 )
             shares = logits.softmax(1).mean(0)
+            self.last += shares[0]
             for rows in self.batches.rows_of(epoch)[:, 0]:
                 self.step(rows[rows < len(self.features)], shares)
 
@@ -125,7 +130,8 @@ class Plain:
         loss = -(self.scale * self.confidences[rows] * seen.log_softmax(1)).sum(1)
         loss = loss + (view.softmax(1) - average.softmax(1)).square().sum(1)
         loss = loss + (ours * theirs).sum(1) * self.last[rows] + (average_embedding * ours).sum(1)
-        loss = loss + (seen.softmax(1) * shares).sum(1)
+        loss = loss + self.n_steps / 10 * seen[:, 0] + (seen.softmax(1) * shares).sum(1)
+        self.n_steps += 1
         self.adam.zero_grad()
         loss.mean().backward()
         self.adam.step()
@@ -355,8 +361,8 @@ def test_networks_may_leave_the_views_to_their_averages():
         learns_from_views = False
         average = AVERAGE
 
-        def views(self, features, is_real, step):
-            return [features * 100 + 1]
+        def draw(self, features, is_real, steps):
+            return Drawn([features * 100 + 1])
 
         def loss(self, batch):
             assert batch.views == ()
@@ -413,7 +419,7 @@ def test_rules_must_return_what_they_announce():
     class Blind(Cross):
         n_views = 2
 
-    with pytest.raises(ValueError, match="n_views = 2 tensors. Got 0"):
+    with pytest.raises(ValueError, match="n_views = 2 views. Got 0"):
         Training(make_stack(4, 5), [make_problem()], Blind(), SETTINGS).run()
 
 

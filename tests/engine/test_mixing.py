@@ -16,7 +16,9 @@ def draw(order_seeds, counts, n_rows, concentration=4.0, step=3, n_networks=2):
     problems = [make_problem(order_seed=seed) for seed in order_seeds]
     streams = (streams_of_problems(problems, CPU, 1), streams_of_problems(problems, CPU, 2))
     is_real = (torch.arange(n_rows) < torch.tensor(counts).unsqueeze(1)).unsqueeze(1)
-    return Mixing.drawn(concentration, is_real, streams, n_networks, step)
+    steps, dtype = torch.tensor([0, step]), torch.float64
+    mixing = Mixing.drawn(concentration, is_real, streams, n_networks, steps, dtype=dtype)
+    return Mixing(*(part[1] for part in mixing))
 
 
 @pytest.mark.parametrize("concentration", [0.75, 4.0])
@@ -45,6 +47,6 @@ def test_rows_are_mixed_as_their_partners_and_shares_say():
 
 
 def test_a_problem_draws_what_it_draws_alone():
-    together, alone = draw([5, 6], [5, 3], 5), draw([6], [3], 3, step=torch.tensor([3]))
+    together, alone = draw([5, 6], [5, 3], 5), draw([6], [3], 3)
     assert torch.equal(together.partners[1:, :, :3], alone.partners)
     assert torch.equal(together.shares[1:], alone.shares)

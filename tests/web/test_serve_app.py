@@ -338,3 +338,39 @@ def test_embeddings_that_do_not_fit_are_refused(embedded, numbers, error):
         status, said = refusal(client.post("/predict", json={"rows": some, "embeddings": numbers}))
     assert status == 422
     assert error in said
+
+
+# ---- anything
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_comes_is_answered_or_refused(client, seed):
+    """Bodies that were changed anywhere never meet a fault of ours."""
+    draws = np.random.default_rng(seed)
+    forms = [
+        (JSON, json.dumps(rows(2)).encode()),
+        (JSON, json.dumps({"rows": rows(1)}).encode()),
+        (CSV, frame_of(rows(3)).to_csv(index=False).encode()),
+    ]
+    pieces = [
+        b"\0",
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"1e999",
+        b"[[",
+        b"{}",
+        b'"',
+        b",",
+        b"\n",
+        b"\\ud800",
+    ]
+    for _ in range(60):
+        kind, body = forms[draws.integers(len(forms))]
+        for _ in range(draws.integers(1, 4)):
+            start = int(draws.integers(len(body) + 1))
+            end = start + int(draws.integers(0, 4)) ** 3
+            body = body[:start] + pieces[draws.integers(len(pieces))] + body[end:]
+        answer = client.post("/predict", content=body, headers=kind)
+        assert answer.status_code in (200, 400, 413, 422), body
+        if answer.status_code != 200:
+            assert answer.json()["error"].endswith((".", "?", "]", ")", "'", '"')), answer.json()

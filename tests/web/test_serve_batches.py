@@ -10,7 +10,7 @@ import pytest
 from disambig._core.errors import ParameterError
 from disambig.web.serve_batches import ServeLimits
 from waiting import PATIENCE, wait_until
-from web.served_models import expected, rows, served, served_model, waiting_model
+from web.served_models import TOKEN, expected, rows, served, waiting_model
 
 
 def metric(server, name):
@@ -139,5 +139,19 @@ def test_limits_that_mean_nothing_are_refused(limit, value):
         ServeLimits(**{limit: value})
 
 
-def test_the_model_is_the_one_of_the_tests():
-    assert served_model().coverage is not None
+def test_a_body_that_does_not_come_is_given_up(monkeypatch):
+    monkeypatch.setattr("disambig.web.serve_app._SECONDS_FOR_BODY", 0.1)
+    with served() as server, socket.create_connection(("127.0.0.1", server.port)) as connection:
+        lines = [
+            "POST /predict HTTP/1.1",
+            "Host: localhost",
+            f"Authorization: Bearer {TOKEN}",
+            "Content-Type: application/json",
+            "Content-Length: 100",
+            "",
+            "[",
+        ]
+        connection.sendall("\r\n".join(lines).encode())
+        connection.settimeout(PATIENCE)
+        assert b"408 " in connection.recv(1000)
+        wait_until(lambda: metric(server, "disambig_queue_requests") == 0)

@@ -50,10 +50,11 @@ def export(
     ] = None,
     id: IdColumn = None,
 ) -> None:
-    """Write the doubtful rows as tasks for an annotation tool, or a model as an ONNX file.
+    """Write doubtful rows for an annotation tool, or a model as ONNX.
 
-    The most doubtful row comes first. Label Studio, doccano, Prodigy and Argilla show the chosen
-    label as a suggestion. 'disambig import --decisions' reads what people answered.
+    The rows become tasks of the tool, the most doubtful one first. Label Studio, doccano, Prodigy
+    and Argilla show the chosen label as a suggestion. 'disambig import --decisions' reads what
+    people answered.
 
     With --to onnx, the networks of a model and how its columns become features are written as one
     file, which runs without Python.

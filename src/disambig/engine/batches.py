@@ -207,6 +207,18 @@ class CandidateTable:
         )
         return [Candidates(*of_step) for of_step in zip(*tables, strict=True)]
 
+    def keep_only(self, table: Tensor, rows: Tensor) -> None:
+        """Set to zero, in place, what a table of state holds of all rows but these."""
+        is_kept = torch.zeros_like(self.sizes, dtype=torch.bool)
+        is_kept[rows.flatten()] = True
+        if table.ndim == 3:
+            table.masked_fill_(~is_kept.unsqueeze(-1), 0)
+        else:
+            of_entries = is_kept.repeat_interleave(self.sizes)
+            # At its end are entries of no row.
+            table[:, : len(of_entries)].masked_fill_(~of_entries, 0)
+            table[:, len(of_entries) :].zero_()
+
     def new_state(self, kind: RowState) -> Tensor:
         """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""
         if kind.width is not None:

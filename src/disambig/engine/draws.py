@@ -1,20 +1,43 @@
 """Draws from gamma, beta and Dirichlet distributions, which follow from seeds and the step."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from disambig.engine.views import uniform
+from disambig.engine.views import normal_of, uniform
 
 # Proposals for every gamma draw, of which the first good one is taken: how many there are must not
 # depend on the numbers. More than nineteen in twenty are good, so one draw in ten million has none.
 _PROPOSALS = 6
 
 
-def log_gamma_draws(concentration: Tensor, streams: Tensor, step: int | Tensor) -> Tensor:
+def gamma_numbers(streams: Tensor, shape: Sequence[int], steps: Tensor) -> Tensor:
+    """Return random numbers for ``log_gamma_draws``, which depend on no concentration.
+
+    Parameters
+    ----------
+    streams, shape, steps
+        As of ``uniform``.
+
+    Returns
+    -------
+    Tensor of shape (steps, problems, *shape, numbers)
+        In single precision.
+    """
+    half = _PROPOSALS // 2
+    first, second = uniform(streams, (*shape, _PROPOSALS + half + 1), steps)
+    proposals = normal_of(first[..., :_PROPOSALS], second[..., :_PROPOSALS])
+    accepts = torch.cat([first[..., _PROPOSALS:], second[..., _PROPOSALS : _PROPOSALS + half]], -1)
+    # As many as decide on proposals, and one more.
+    logs = accepts.log()
+    # A proposal is good where the last part of the logarithm of its likelihood is above this.
+    bounds = logs[..., :-1] - proposals.square() / 2
+    return torch.cat([proposals, bounds, logs[..., -1:]], -1)
+
+
+def log_gamma_draws(concentration: Tensor, numbers: Tensor) -> Tensor:
     """Return logarithms of independent draws from gamma distributions of scale one.
 
     The method of Marsaglia and Tsang (2000) for a concentration larger by one, and their factor
@@ -23,32 +46,23 @@ def log_gamma_draws(concentration: Tensor, streams: Tensor, step: int | Tensor) 
 
     Parameters
     ----------
-    concentration : Tensor of shape (problems, networks, rows, ...)
+    concentration : Tensor
         Above zero. No gradient flows back; see ``dirichlet``.
-    streams : Tensor of shape (problems,)
-        From ``streams_of_problems``.
-    step : int or Tensor of one integer
-        Other steps draw other numbers.
+    numbers : Tensor, one more axis
+        Of ``gamma_numbers``.
     """
     concentration = concentration.detach()
-    shape = concentration.shape[1:]
-    first, second = uniform(streams, (*shape, _PROPOSALS), step, part=0)
-    # Box and Muller (1958).
-    normal = first.log_().mul_(-2).sqrt_().mul_(second.mul_(2 * math.pi).cos_())
-    accepts, _ = uniform(streams, (*shape, _PROPOSALS), step, part=1)
-    shrinks, _ = uniform(streams, shape, step, part=2)
-    normal = normal.to(concentration.dtype)
+    numbers = numbers.to(concentration.dtype)
+    proposals, bounds, shrinks = torch.tensor_split(numbers, (_PROPOSALS, 2 * _PROPOSALS), -1)
     d = (concentration + 2 / 3).unsqueeze(-1)
-    root = 1 + normal / (9 * d).sqrt()
-    # Where the root is not above zero, there is no proposal.
-    log_v = 3 * root.clamp(min=1e-6).log()
-    log_ratio = normal.square() / 2 + d * (1 - log_v.exp() + log_v)
-    is_good = (root > 0) & (accepts.to(concentration.dtype).log() < log_ratio)
+    # Where the root is not above zero, there is no proposal: so small a one is never good.
+    root = torch.addcmul(torch.ones_like(d), proposals, (9 * d).rsqrt()).clamp_(min=1e-12)
+    log_v = root.log_().mul_(3)
+    is_good = bounds < (log_v - log_v.expm1()).mul_(d)
     chosen = is_good.to(torch.int8).argmax(-1, keepdim=True)
     # Without any good one, the most probable draw.
-    log_v = log_v.masked_fill(~is_good, 0).gather(-1, chosen)
-    log_draws = (d.log() + log_v).squeeze(-1)
-    return log_draws + shrinks.to(concentration.dtype).log() / concentration
+    log_v = log_v.masked_fill_(~is_good, 0).gather(-1, chosen)
+    return (d.log_().add_(log_v) + shrinks / concentration.unsqueeze(-1)).squeeze(-1)
 
 
 def dirichlet(concentration: Tensor, log_draws: Tensor) -> Tensor:
@@ -66,7 +80,7 @@ def dirichlet(concentration: Tensor, log_draws: Tensor) -> Tensor:
 
 
 def beta_draws(
-    concentration: float, streams: Tensor, shape: Sequence[int], step: int | Tensor
+    concentration: float, streams: Tensor, shape: Sequence[int], steps: Tensor
 ) -> Tensor:
     """Return draws from a symmetric beta distribution, in single precision.
 
@@ -74,13 +88,12 @@ def beta_draws(
     ----------
     concentration : float
         Both parameters of the distribution.
-    shape : sequence of int
-        That of the results, (networks, ...), behind an axis for the problems.
-    streams, step
-        As of ``log_gamma_draws``.
+    streams, shape, steps
+        As of ``uniform``.
     """
-    both = torch.full((len(streams), *shape, 2), concentration, device=streams.device)
-    return log_gamma_draws(both, streams, step).softmax(-1)[..., 0]
+    numbers = gamma_numbers(streams, (*shape, 2), steps)
+    both = torch.full(numbers.shape[:-1], concentration, device=numbers.device)
+    return log_gamma_draws(both, numbers).softmax(-1)[..., 0]
 
 
 class _Dirichlet(torch.autograd.Function):

@@ -11,6 +11,7 @@ from torch import Tensor
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
 from disambig.engine.fast.step import Clock
+from disambig.engine.ranks import ALONE, Ranks
 from disambig.engine.row_tables import RowMemory
 
 
@@ -92,9 +93,19 @@ class EpochRecords:
     """Memory for what each step of an epoch saw.
 
     Rows are only noted down while training runs, and added up once an epoch.
+
+    Parameters
+    ----------
+    batches : Batches
+        Whose rows are seen.
+    memory : RowMemory
+        Where records lie.
+    ranks : Ranks, default=this process alone
+        Who has seen the other places of every batch, if each process sees its share.
     """
 
-    def __init__(self, batches: Batches, memory: RowMemory) -> None:
+    def __init__(self, batches: Batches, memory: RowMemory, ranks: Ranks = ALONE) -> None:
+        self._ranks = ranks
         self._seen: dict[str, Tensor] = {}
         self._measures: dict[str, Tensor] = {}
         self._real = batches.real
@@ -141,12 +152,15 @@ class EpochRecords:
 
     def _sums(self, rows: Tensor, part: slice) -> Tensor:
         """Return the sums over the rows of some steps: shape (measures, problems)."""
-        seen = {name: table[part] for name, table in self._seen.items()}
+        seen, noted = (
+            {name: self._ranks.gather(table[part], -1) for name, table in tables.items()}
+            for tables in (self._seen, self._measures)
+        )
         agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
         changed = self.chosen[rows] != seen["chosen"]
         self.chosen[rows] = seen["chosen"]
         by_row = (
-            *(values[part].double().mean(2) for values in self._measures.values()),
+            *(values.double().mean(2) for values in noted.values()),
             agreed.double(),
             -seen["log_likelihood"].double().mean(2),
             seen["covered"].double().mean(2),

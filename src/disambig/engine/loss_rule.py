@@ -77,8 +77,8 @@ class LossBatch(NamedTuple):
         What was kept when these rows were last seen, by the names of ``row_state``.
     phase : hashable
         What ``begin_epoch`` returned.
-    step : int or Tensor of one integer
-        Steps done in all, from which random numbers may follow.
+    drawn : dict of Tensors
+        What ``draw`` returned for this step besides views, by name.
     """
 
     rows: Tensor
@@ -93,7 +93,7 @@ class LossBatch(NamedTuple):
     averaged: tuple[Outputs, ...]
     state: dict[str, Tensor]
     phase: Hashable
-    step: int | Tensor
+    drawn: dict[str, Tensor]
 
     def among_candidates(self, logits: Tensor) -> Tensor:
         """Return the softmax of logits over the candidates of every row, and zero elsewhere."""
@@ -116,10 +116,12 @@ class LossBatch(NamedTuple):
         return torch.where(weights > 0, weights / largest, 1).log()
 
     def over_classes(self, slots: Tensor) -> Tensor:
-        """Return numbers for candidates as numbers for classes, zero for all others."""
+        """Return numbers for candidates as numbers for classes, zero for all others.
+
+        In slots that are not used they must be zero, as state, prior and ``in_slots`` are.
+        """
         shape = (*slots.shape[:-1], self.is_candidate.shape[-1])
-        columns = self.columns.expand(*slots.shape)
-        return slots.new_zeros(shape).scatter_add(-1, columns, slots.masked_fill(~self.mask, 0))
+        return slots.new_zeros(shape).scatter_add_(-1, self.columns.expand(*slots.shape), slots)
 
     def in_slots(self, values: Tensor) -> Tensor:
         """Return the numbers of candidates out of those of all classes; zero in unused slots."""
@@ -135,6 +137,21 @@ class LossBatch(NamedTuple):
         chosen = chosen & self.is_real
         counts = chosen.sum(-1, keepdim=True).clamp(min=1).to(self.seen.logits.dtype)
         return chosen * (self.is_real.sum(-1, keepdim=True) / counts)
+
+
+class Drawn(NamedTuple):
+    """What is random in some steps, drawn before them: the first axis of everything is the steps.
+
+    Attributes
+    ----------
+    views : sequence of Tensors
+        Further views of the features, as many as ``n_views``, each of the same shape.
+    others : mapping of str to Tensor
+        What else ``loss`` is to see, in ``LossBatch.drawn``. The same names in every step.
+    """
+
+    views: Sequence[Tensor] = ()
+    others: Mapping[str, Tensor] = MappingProxyType({})
 
 
 class Loss(NamedTuple):
@@ -165,7 +182,7 @@ class LossRule(BaseRule):
     Attributes
     ----------
     n_views : int, default=0
-        Further views of every batch, which ``views`` makes.
+        Further views of every batch, which ``draw`` makes.
     learns_from_views : bool, default=True
         Whether the networks are asked about them; otherwise only averaged networks are.
     embedding : int or None, default=None
@@ -175,7 +192,8 @@ class LossRule(BaseRule):
     looks_after_step : bool, default=False
         Whether the networks are asked again after every step, for ``after_step``.
     looks_at_all_rows : bool, default=False
-        Whether they are asked about all rows before every epoch, for ``look_at_all_rows``.
+        Whether they are asked about all rows before an epoch, for ``look_at_all_rows``.
+        ``begin_epoch`` may change it from epoch to epoch.
     """
 
     n_views: int = 0
@@ -189,12 +207,14 @@ class LossRule(BaseRule):
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of a batch."""
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # for those with views
-        """Return ``n_views`` further views of the features, each of the same shape.
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # for those that draw
+        """Return the views of some steps, and what else is random in them.
 
-        Shapes are as in ``LossBatch``. All randomness follows from seeds and ``step``.
+        Drawn for several steps at once, which takes little longer than for one. ``features`` and
+        ``is_real`` have shapes as in ``LossBatch`` behind an axis for the steps; ``steps`` are
+        their numbers, counted from the beginning, from which all randomness follows.
         """
-        return ()
+        return Drawn()
 
     def after_step(self, batch: LossBatch) -> Mapping[str, Tensor]:  # noqa: ARG002  # for those that look
         """Return what to keep of the rows, given what networks say of them after the step.
@@ -203,11 +223,14 @@ class LossRule(BaseRule):
         """
         return {}
 
-    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
-        """Learn what networks say of all rows, before an epoch, without dropout.
+    def look_at_all_rows(self, batch: LossBatch) -> Mapping[str, Tensor]:  # noqa: ARG002  # for those that look
+        """Return what to keep of all rows from now on, by some of the names of ``row_state``.
 
-        For every problem a tensor of shape (networks, rows, classes).
+        Called after ``begin_epoch``, with all rows in one batch, and what networks say of them
+        without dropout. The batch has no features and no views; problems with fewer rows than
+        others end with filler rows. On a CUDA card it is recorded and replayed as a step is.
         """
+        return {}
 
     def parameters(self) -> Sequence[Tensor]:
         """Return tensors of the rule that are learned along with the networks."""

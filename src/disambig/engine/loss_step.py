@@ -1,7 +1,7 @@
 """A training step by a ``LossRule``: networks are asked, the loss is differentiated, Adam steps."""
 
-from collections.abc import Hashable, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,15 +9,51 @@ from torch import Tensor
 from disambig.engine.batches import Candidates, CandidateTable
 from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.stack import Stack
-from disambig.engine.fast.step import Clock, RowsInBatch
+from disambig.engine.fast.step import Clock, RowsInBatch, part_of
 from disambig.engine.history import EpochRecords
 from disambig.engine.loss import LossWeights, seen_in
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
 from disambig.engine.ranks import Ranks
 from disambig.engine.row_tables import FeatureTable
+from disambig.engine.rule import TrainingData
 
-# Of networks asked about all rows, so that memory does not grow with the number of rows.
-_ROWS_AT_A_TIME = 8192
+# Of all networks together, so that what lies in hidden layers does not grow with the rows.
+_ROWS_AT_A_TIME = 2**14
+# Numbers that are prepared ahead of steps: to start an operation takes longer than to do it for the
+# rows of one step. On the CPU they should not push everything else out of the cache.
+_MOST_AHEAD = {"cpu": 2**18, "cuda": 2**24}
+
+
+class _Ahead(NamedTuple):
+    """What is prepared ahead of some steps: the first axis of every tensor is the steps.
+
+    It stays where it is in memory, so that a recorded step can read it.
+    """
+
+    candidates: Candidates
+    is_candidate: Tensor
+    inputs: Sequence[Tensor]  # what the networks take
+    shown: Sequence[Tensor]  # the features and all views, for averaged networks; maybe none
+    drawn: Mapping[str, Tensor]
+
+    def of_step(self, number: int | Tensor) -> "_Ahead":
+        """Return what belongs to one of the steps, without the first axis."""
+        return _Ahead(
+            Candidates(*(part_of(table, number) for table in self.candidates)),
+            part_of(self.is_candidate, number),
+            [part_of(table, number) for table in self.inputs],
+            [part_of(table, number) for table in self.shown],
+            {name: part_of(table, number) for name, table in self.drawn.items()},
+        )
+
+    def copy_(self, other: "_Ahead") -> None:
+        """Take over other steps, maybe fewer of them."""
+        for table, values in zip(self._tensors(), other._tensors(), strict=True):
+            table[: len(values)] = values
+
+    def _tensors(self) -> list[Tensor]:
+        sets = (*self.candidates, self.is_candidate)
+        return [*sets, *self.inputs, *self.shown, *self.drawn.values()]
 
 
 class LossStep:
@@ -35,12 +71,24 @@ class LossStep:
         Of all problems.
     candidates : CandidateTable
         Of all problems.
+    problems : sequence of TrainingData
+        Whose rows these are.
     real : Tensor of booleans of shape (steps, problems, rows)
         Which rows of every batch are no filler.
+    rows : Tensor of integers of the same shape
+        Numbers of these rows, which change in place from epoch to epoch.
     row_state : dict of Tensors
         The tables that the rule keeps.
     records, clock, weights, n_predicting, ranks
         As in ``Training``.
+
+    Attributes
+    ----------
+    n_ahead : int
+        Steps that are prepared at once.
+    is_small : bool
+        Whether these are all steps of an epoch. What is done before an epoch takes little memory
+        then, and starting it longer than doing it.
     """
 
     def __init__(
@@ -50,7 +98,9 @@ class LossStep:
         adam: Adam,
         features: FeatureTable,
         candidates: CandidateTable,
+        problems: Sequence[TrainingData],
         real: Tensor,
+        rows: Tensor,
         row_state: dict[str, Tensor],
         *,
         records: EpochRecords,
@@ -62,11 +112,15 @@ class LossStep:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
         self._row_state, self._records, self._clock = row_state, records, clock
+        self._rows = rows
+        self._all_rows = _rows_of_all([len(one.features) for one in problems], features.device)
         self._weights = weights
-        self._n_problems = real.shape[1]
+        self._n_problems, self._n_classes = len(problems), problems[0].prior.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
         self._ranks = ranks
+        # What a row counts in the mean over its batch: nothing if it only fills up.
+        self._averaging = (real / real.sum(-1, keepdim=True)).to(features.dtype).unsqueeze(2)
         # What the networks themselves are asked about: the features, and views or not.
         self._n_asked = 1 + (rule.n_views if rule.learns_from_views else 0)
         # Views are further rows of a batch: all are normalised together.
@@ -79,6 +133,12 @@ class LossStep:
         self._averaged: Stack | None = None
         if rule.average is not None:
             self._averaged = networks.part(0, len(networks), whole=True)
+        n_numbers = (1 + rule.n_views) * features.shape[1] + self._n_classes
+        n_numbers *= len(networks) * real.shape[2]
+        most = _MOST_AHEAD.get(features.device.type, min(_MOST_AHEAD.values())) // n_numbers
+        self.n_ahead = min(max(1, most), len(real))
+        self.is_small = self.n_ahead == len(real)
+        self._ahead: _Ahead | None = None
 
     def state(self) -> dict[str, Tensor]:
         """Return the tensors that the next step depends on and nobody else keeps; not copies."""
@@ -88,73 +148,121 @@ class LossStep:
         parameters = enumerate(self._rule.parameters())
         return state | {f"rule.parameter.{n}": value.detach() for n, value in parameters}
 
-    def __call__(self, rows: Tensor, phase: Hashable) -> None:
-        """Learn from a batch: ``rows`` have the shape (problems, rows)."""
-        (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
+    def prepare(self, kind: tuple[str, int]) -> None:
+        """Prepare the present step and those after it, ``n_ahead`` in all.
+
+        ``kind`` ends with the number of the step in the epoch.
+        """
+        chosen = slice(kind[-1], kind[-1] + self.n_ahead)
+        real = self._real[chosen]
+        steps = self._clock.total + torch.arange(len(real), device=real.device)
+        rows = self._rows[chosen].long()
+        by_step = self._candidates.of_steps(rows)
+        candidates = Candidates(*map(torch.stack, zip(*by_step, strict=True)))
+        features = self._features_of(rows)
+        drawn = self._rule.draw(features, real.unsqueeze(2), steps)
+        if len(drawn.views) != self._rule.n_views:
+            raise ValueError(
+                f"'draw' must return n_views = {self._rule.n_views} views. Got {len(drawn.views)}."
+            )
+        # Filler rows are zero in every view, as the layers count on.
+        is_filler = ~real[:, :, None, :, None]
+        shown = [features, *(view.masked_fill(is_filler, 0) for view in drawn.views)]
+        in_views = RowsInBatch(*(table[chosen].flatten(0, 1) for table in self._rows_in_views))
+        asked = _together(shown[: self._n_asked])[..., self._share, :]
+        prepared = self._networks.prepare(asked.flatten(0, 1), in_views)
+        found = _Ahead(
+            candidates,
+            _is_candidate(candidates, real.unsqueeze(-2), self._n_classes),
+            [part.view(len(steps), -1, *part.shape[1:]) for part in prepared],
+            [] if self._averaged is None else [_together(shown)],
+            dict(drawn.others),
+        )
+        if self._ahead is None:
+            self._ahead = found
+        else:
+            self._ahead.copy_(found)
+
+    def __call__(self, phase: Hashable) -> None:
+        """Learn from the batch that the clock points to."""
+        assert self._ahead is not None
         real = self._clock.at(self._real)
-        inputs = self._inputs(rows, real)
-        outputs = self._ask(inputs)
+        number = self._clock.step if self.is_small else self._clock.step % self.n_ahead
+        ahead = self._ahead.of_step(number)
+        candidates = ahead.candidates
+        outputs = self._ask(ahead)
         leaves = [_leaf(one) for one in outputs]
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
-        batch = self._batch(candidates, real, inputs, leaves, state, phase)
+        averaged = self._ask_averaged(ahead)
+        features = self._features_of(candidates.rows)
+        batch = self._batch(ahead, real, features, leaves, state, phase, averaged)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
             losses = loss.rows
             if self._weights is not None:
                 losses = losses * self._weights.of_rows(candidates, outputs[0].logits)
-            gradients = self._differentiate(losses, leaves, real)
+            gradients = self._differentiate(losses, leaves, self._clock.at(self._averaging))
         self._note(candidates, outputs[0], losses.detach(), loss)
         self._learn(*gradients)
         self._move_averages()
         kept = dict(loss.state)
         if self._rule.looks_after_step:
-            again = self._ask(inputs)
+            again = self._ask(ahead)
             present = state | {name: value.detach() for name, value in kept.items()}
-            kept |= self._rule.after_step(
-                self._batch(candidates, real, inputs, again, present, phase)
-            )
+            averaged = self._ask_averaged(ahead)
+            batch = self._batch(ahead, real, features, again, present, phase, averaged)
+            kept |= self._rule.after_step(batch)
         _check_state(kept, self._row_state)
         for name, table in self._row_state.items():
             candidates.write(table, kept[name].detach())
         self._clock.advance()
 
-    def look_at_all_rows(self, counts: Sequence[int]) -> None:
-        """Show the rule what networks say of all rows; ``counts`` are those of the problems."""
-        if not self._rule.looks_at_all_rows:
-            return
-        ends = list(accumulate(counts, initial=0))
-        probabilities = []
-        for number, (start, end) in enumerate(pairwise(ends)):
-            networks = self._networks.part(number * self._n_networks, self._n_networks)
-            rows = self._ranks.deal(torch.arange(start, end, device=self._features.device))
-            parts = [
-                networks.infer(self._features.read(some)).softmax(-1)
-                for some in torch.split(rows, _ROWS_AT_A_TIME)
-            ]
-            everything = self._ranks.gather(torch.cat(parts, 1), 1)
-            probabilities.append(everything[:, : end - start])
-        self._rule.look_at_all_rows(probabilities)
+    def looks_at_all_rows(self) -> bool:
+        """Return whether the rule wants to see all rows before this epoch."""
+        return self._rule.looks_at_all_rows
 
-    def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:
-        """Return the features of a batch and its further views, as every network sees them."""
+    def look_at_all_rows(self, kind: tuple[str, Hashable]) -> None:
+        """Show the rule what networks say of all rows, and keep what it returns.
+
+        ``kind`` ends with the phase.
+        """
+        rows = self._all_rows
+        (candidates,) = self._candidates.of_steps(rows.unsqueeze(0))
+        # As many rows of every problem at a time.
+        count = max(1, _ROWS_AT_A_TIME // len(self._networks))
+        mine = self._ranks.deal(rows.mT).mT
+        asked = (self._features_of(some).flatten(0, 1) for some in torch.split(mine, count, 1))
+        found = torch.cat([self._networks.infer(features) for features in asked], 1)
+        logits = self._ranks.gather(found, 1)[:, : rows.shape[1]]
+        outputs = Outputs(logits.view(self._n_problems, self._n_networks, *logits.shape[1:]))
+        state = {name: candidates.read(table) for name, table in self._row_state.items()}
+        real = rows < self._features.shape[0] - 1
+        is_candidate = _is_candidate(candidates, real.unsqueeze(-2), self._n_classes)
+        sets = _Ahead(candidates, is_candidate, [], [], {})
+        nothing = self._averaging.new_empty(0, self._features.shape[1])
+        batch = self._batch(sets, real, nothing, [outputs], state, kind[-1])
+        for name, values in self._rule.look_at_all_rows(batch).items():
+            candidates.write(self._row_state[name], values)
+
+    def _features_of(self, rows: Tensor) -> Tensor:
+        """Return the features of rows of every problem, for each of its networks."""
         features = self._features.read(rows.flatten()).view(*rows.shape, -1)
-        features = features.unsqueeze(1).expand(-1, self._n_networks, -1, -1)
-        views = self._rule.views(features, real.unsqueeze(1), self._clock.total)
-        if len(views) != self._rule.n_views:
-            raise ValueError(
-                f"'views' must return n_views = {self._rule.n_views} tensors. Got {len(views)}."
-            )
-        # Filler rows are zero in every view, as the layers count on.
-        shown = real[:, None, :, None]
-        return [features, *(view.masked_fill(~shown, 0) for view in views)]
+        shape = (*rows.shape[:-1], self._n_networks, *features.shape[-2:])
+        return features.unsqueeze(-3).expand(shape)
 
-    def _ask(self, inputs: Sequence[Tensor]) -> list[Outputs]:
+    def _ask(self, ahead: _Ahead) -> list[Outputs]:
         """Return what the networks say of the features, and maybe of views, as in training."""
-        inputs = inputs[: self._n_asked]
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
-        prepared = self._networks.prepare(_together(inputs)[:, self._share], rows)
-        outputs = self._networks.forward_both(prepared, rows, self._clock.total)
-        return self._divided(*outputs, count=len(inputs))
+        outputs = self._networks.forward_both(tuple(ahead.inputs), rows, self._clock.total)
+        return self._divided(*outputs, count=self._n_asked)
+
+    def _ask_averaged(self, ahead: _Ahead) -> list[Outputs]:
+        """Return what averaged networks say of the features and all views, where there are any."""
+        if self._averaged is None:
+            return []
+        (shown,) = ahead.shown
+        asked = shown[:, self._ranks.share(shown.shape[1])]
+        return self._divided(*self._averaged.infer_both(asked), count=1 + self._rule.n_views)
 
     def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
         """Return outputs for each of several inputs that were asked about together, of all rows."""
@@ -169,53 +277,46 @@ class LossStep:
 
     def _batch(
         self,
-        candidates: Candidates,
+        ahead: _Ahead,
         real: Tensor,
-        inputs: Sequence[Tensor],
+        features: Tensor,
         outputs: Sequence[Outputs],
         state: dict[str, Tensor],
         phase: Hashable,
+        averaged: Sequence[Outputs] = (),
     ) -> LossBatch:
         seen, *views = outputs
-        averaged: list[Outputs] = []
-        if self._averaged is not None:
-            asked = _together(inputs)
-            outputs_of = self._averaged.infer_both(asked[:, self._ranks.share(asked.shape[1])])
-            averaged = self._divided(*outputs_of, count=len(inputs))
-        n_classes = seen.logits.shape[-1]
-        shape = (*candidates.mask.shape[:-1], n_classes)
-        counts = candidates.mask.new_zeros(shape, dtype=torch.int32)
-        counts.scatter_add_(-1, candidates.columns, candidates.mask.to(torch.int32))
-        is_real = real.unsqueeze(1)
+        sets = ahead.candidates
         return LossBatch(
-            rows=candidates.rows,
-            is_real=is_real,
-            is_candidate=(counts > 0) | ~is_real.unsqueeze(-1),
-            columns=candidates.columns,
-            mask=candidates.mask,
-            prior=candidates.prior,
-            features=inputs[0],
+            rows=sets.rows,
+            is_real=real.unsqueeze(1),
+            is_candidate=ahead.is_candidate,
+            columns=sets.columns,
+            mask=sets.mask,
+            prior=sets.prior,
+            features=features,
             seen=seen,
             views=tuple(views),
             averaged=tuple(averaged),
             state=state,
             phase=phase,
-            step=self._clock.total,
+            drawn=dict(ahead.drawn),
         )
 
     def _differentiate(
-        self, losses: Tensor, leaves: Sequence[Outputs], real: Tensor
+        self, losses: Tensor, leaves: Sequence[Outputs], averaging: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """Return the gradients of the mean loss by both outputs.
 
-        Those of the rule's parameters stay with these.
+        ``averaging`` holds what the loss of a row counts in the mean. Gradients of the rule's
+        parameters stay with these.
         """
-        counts = real.sum(-1).view(-1, 1, 1)
-        total = (losses.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
         logits = [one.logits for one in leaves]
         embeddings = [one.embedding for one in leaves if one.embedding is not None]
         own = list(self._rule.parameters())
-        found = torch.autograd.grad(total, [*logits, *embeddings, *own], allow_unused=True)
+        found = torch.autograd.grad(
+            losses, [*logits, *embeddings, *own], averaging.expand_as(losses), allow_unused=True
+        )
         given = [
             torch.zeros_like(leaf) if gradient is None else gradient
             for leaf, gradient in zip([*logits, *embeddings, *own], found, strict=True)
@@ -265,13 +366,32 @@ class LossStep:
                 value.copy_(present[name])
 
 
+def _rows_of_all(counts: Sequence[int], device: torch.device) -> Tensor:
+    """Return the numbers of all rows, as (problems, rows): filled up with that of the filler."""
+    sizes = torch.tensor(counts, device=device).unsqueeze(1)
+    numbers = torch.arange(max(counts), device=device)
+    rows = numbers + sizes.cumsum(0) - sizes
+    return rows.masked_fill(numbers >= sizes, sum(counts))
+
+
+def _is_candidate(candidates: Candidates, is_real: Tensor, n_classes: int) -> Tensor:
+    """Return which labels are candidates; in filler rows all are."""
+    counts = torch.zeros(
+        *candidates.mask.shape[:-1], n_classes, dtype=torch.int32, device=is_real.device
+    )
+    counts.scatter_add_(-1, candidates.columns, candidates.mask.to(torch.int32))
+    return (counts > 0) | ~is_real.unsqueeze(-1)
+
+
 def _together(parts: Sequence[Tensor]) -> Tensor:
     """Return the views of every row as rows behind each other, and networks on one axis.
 
     So the last rows are filler rows in all views, after which nothing comes: what is drawn for a
-    row does not depend on how many of these there are.
+    row does not depend on how many of these there are. Before problems there may be other axes.
     """
-    return torch.stack(tuple(parts), 3).flatten(2, 3).flatten(0, 1)
+    if len(parts) == 1:
+        return parts[0].flatten(-4, -3)
+    return torch.stack(tuple(parts), -2).flatten(-3, -2).flatten(-4, -3)
 
 
 def _leaf(outputs: Outputs) -> Outputs:

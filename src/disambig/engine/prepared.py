@@ -48,6 +48,8 @@ class Preparation:
         What changes the features.
     share : slice, default=all
         Places of a batch whose inputs are prepared here, and which ``rows`` are of.
+    seen : slice, default=all
+        Places of a batch whose candidates are needed here.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class Preparation:
         candidates: CandidateTable,
         n_networks: int,
         noise: SwapNoise | None,
+        *,
         share: slice = _ALL,
+        seen: slice = _ALL,
     ) -> None:
         self._networks = networks
         self._features = features
@@ -67,6 +71,7 @@ class Preparation:
         self._n_networks = n_networks
         self._noise = noise
         self._share = share
+        self._seen = seen
         _, stack, n_rows, _ = rows.real.shape
         of_sets = stack // n_networks * candidates.n_slots
         numbers = n_rows * max(stack * features.shape[1], of_sets)
@@ -114,7 +119,7 @@ class Preparation:
             PreparedStep(RowsInBatch(*step[0]), *step[1:])
             for step in zip(
                 zip(*of_steps, strict=True),
-                self._candidates.of_steps(rows),
+                self._candidates.of_steps(rows[..., self._seen]),
                 zip(*inputs, strict=True),
                 with_noise,
                 strict=True,

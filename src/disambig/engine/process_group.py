@@ -1,5 +1,6 @@
 """The process group of torch.distributed that this process belongs to; torch is never loaded."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,8 @@ def others_answer() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        # "[file of gloo] Connection closed by peer [address]. This is typically ..."
+        reason = re.sub(r"^\[.*?\] |\. .*", "", str(error).partition("\n")[0])
         raise TrainingError(
             f"Another process of this training has ended, or does not answer any more ({reason}). "
             "Look at what it said last. Where there is a checkpoint, the same call goes on from "

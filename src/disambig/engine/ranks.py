@@ -18,10 +18,10 @@ class Ranks:
     """The processes that take every training step together, of which this is one.
 
     Every process has all rows and takes every step with the same batch. Of its places each asks the
-    networks about an equal share, from which it computes its part of the gradient; what networks
-    say, and gradients, are exchanged. So rules, what is kept of rows, and measures are the same
-    everywhere, and the same as in a process alone but for rounding. A process alone exchanges
-    nothing: every method returns at once.
+    networks about an equal share, from which it computes its part of the gradient; gradients, and
+    what networks say where a rule looks at it, are exchanged. So networks, what is kept of rows,
+    and measures are the same everywhere, and the same as in a process alone but for rounding. A
+    process alone exchanges nothing: every method returns at once.
 
     Parameters
     ----------
@@ -118,6 +118,9 @@ class Ranks:
                 "other ones than process 0. To train in each process for itself, put "
                 "'with disambig.engine.ranks.alone():' around fit."
             )
+
+
+ALONE = Ranks()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from disambig._core.typing import FloatArray, IntArray, Sparse
 from disambig.candidates.groups import Promise
+from disambig.engine.ranks import ALONE, Ranks
 
 
 @runtime_checkable
@@ -106,6 +107,9 @@ class TrainingSettings:
 class Batch(NamedTuple):
     """What a rule sees of a batch; nothing in it may be changed.
 
+    That is the whole batch, unless several processes train together and the rule does not
+    ``look_across_rows``: then it is the share of this process.
+
     The last axis of most has as many slots as the largest candidate set of all rows; a row uses the
     first of them. An axis of length one stands for the networks, which all see the same sets. Where
     a batch has fewer rows than others, it ends with filler rows, which have no candidate.
@@ -132,6 +136,8 @@ class Batch(NamedTuple):
         What ``Targets.state`` held when these rows were last seen, by the names of ``row_state``.
     phase : hashable
         What ``begin_epoch`` returned.
+    ranks : Ranks
+        The processes that have the other rows; this one alone where all rows are here.
     """
 
     rows: Tensor
@@ -144,6 +150,7 @@ class Batch(NamedTuple):
     predicted: Tensor
     state: dict[str, Tensor]
     phase: Hashable
+    ranks: Ranks = ALONE
 
     def log_weights(self) -> Tensor:
         """Return the logarithm of every candidate's prior over the largest of its row.
@@ -293,7 +300,15 @@ class Rule(BaseRule):
 
     The quickest kind of rule: gradients are written out. A rule whose loss is another function of
     what networks say, or that needs more of them, is a ``LossRule``.
+
+    Attributes
+    ----------
+    looks_across_rows : bool, default=True
+        Whether the targets of a row depend on other rows of the batch. Where they do not, or only
+        by what ``Batch.ranks`` exchanges, each of several processes finds those of its own rows.
     """
+
+    looks_across_rows: bool = True
 
     @abstractmethod
     def targets(self, batch: Batch) -> Targets:

@@ -1,6 +1,6 @@
 """The training loop: the one that every method on this engine runs in."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +17,14 @@ from disambig.engine.fast.adam import Adam
 from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
-from disambig.engine.fast.step import Clock, ReplayedStep, RowsInBatch
+from disambig.engine.fast.step import Clock, Kind, ReplayedStep, RowsInBatch
 from disambig.engine.fused_step import FusedStep, can_be_fused
 from disambig.engine.history import EpochRecords, History
 from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_likelihood, seen_in
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.loss_step import LossStep
 from disambig.engine.prepared import Preparation, PreparedStep
-from disambig.engine.ranks import Ranks
+from disambig.engine.ranks import ALONE, Ranks
 from disambig.engine.row_tables import FeaturesInMemory, FeatureTable, RowMemory
 from disambig.engine.rule import BaseRule, Batch, Rule, Targets, TrainingData, TrainingSettings
 
@@ -116,7 +116,7 @@ class Training:
         ranks: Ranks | None = None,
     ) -> None:
         self.networks = networks
-        self.ranks = ranks = ranks or Ranks()
+        self.ranks = ranks = ranks or ALONE
         self.rule = rule
         self.settings = settings
         self.noise = noise
@@ -135,8 +135,10 @@ class Training:
         n_rows = self._batches.real.shape[2]
         self._features = FeatureTable.of(problems, dtype, self._device)
         memory = RowMemory.of(problems, self._device)
-        # Places of a batch that networks are asked about here.
+        # Places of a batch that networks are asked about here, and that the rule sees here.
         self._share = ranks.share(n_rows)
+        self._sees_share = isinstance(rule, Rule) and not rule.looks_across_rows
+        self._seen = self._share if self._sees_share else slice(n_rows)
         networks.expect_share(ranks, self._share.start)
         self._n_networks = len(networks) // len(problems)
         self._n_predicting = self._n_networks - n_helpers
@@ -155,11 +157,12 @@ class Training:
             self._candidates,
             self._n_networks,
             noise,
-            self._share,
+            share=self._share,
+            seen=self._seen,
         )
         own = rule.parameters() if isinstance(rule, LossRule) else ()
         self._adam = Adam([*networks.parameters(), *own], settings.learning_rate)
-        self._records = EpochRecords(self._batches, memory)
+        self._records = EpochRecords(self._batches, memory, ranks if self._sees_share else ALONE)
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
         # can be replayed.
         self._rows = memory.new(*self._batches.real.shape, dtype=memory.index_type)
@@ -200,7 +203,9 @@ class Training:
                 self._adam,
                 self._features,
                 self._candidates,
+                problems,
                 self._batches.real,
+                self._rows,
                 self._row_state,
                 records=self._records,
                 clock=self._clock,
@@ -334,8 +339,6 @@ class Training:
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
-        if self._loss_step is not None:
-            self._loss_step.look_at_all_rows(self._row_counts)
         self.rule.between_epochs(self._row_state)
         phase = self.rule.begin_epoch(self.epoch)
         self._batches.rows_of(self.epoch, self._rows)
@@ -345,12 +348,16 @@ class Training:
             for prepared in self._preparation.steps(self._rows, total, noisy):
                 self._train_step(prepared, phase)
         else:
+            ahead = self._loss_step
+            if ahead is not None and ahead.looks_at_all_rows():
+                self._do(ahead.look_at_all_rows, ("all rows", phase), ahead.is_small)
             step = _Step(phase, noisy)
-            for _ in range(self._batches.n_steps):
-                if self._replayed is None:
-                    self._present_step(step)
-                else:
-                    self._replayed(self._present_step, step)
+            for number in range(self._batches.n_steps):
+                if ahead is not None and number % ahead.n_ahead == 0:
+                    self._do(ahead.prepare, ("ahead", number), ahead.is_small)
+                self._do(self._present_step, step)
+        if self._sees_share and self.ranks.size > 1:
+            self._collect_row_state()
         self.measures = {}
         for history in self.histories:
             history.begin_epoch()
@@ -364,10 +371,26 @@ class Training:
                 f"Lower the learning rate, {self.settings.learning_rate:g}, or scale the features."
             )
 
+    def _do(self, work: Callable[[Kind], None], kind: Kind, is_recorded: bool = True) -> None:
+        """Do a part of an epoch, as it was recorded where it can be replayed.
+
+        Which operations it is made of hangs on its kind alone.
+        """
+        if self._replayed is None or not is_recorded:
+            work(kind)
+        else:
+            self._replayed(work, kind)
+
+    def _collect_row_state(self) -> None:
+        """Let all processes know what each of them has kept of its rows."""
+        for table in self._row_state.values():
+            self._candidates.keep_only(table, self._rows[..., self._share].long())
+            self.ranks.sum(table)
+
     def _present_step(self, step: _Step) -> None:
         """Learn from the batch that the clock points to."""
         if self._loss_step is not None:
-            self._loss_step(self._clock.at(self._rows).long(), step.phase)
+            self._loss_step(step.phase)
             return
         if self._fused is None:
             prepared = self._preparation.present(self._rows, self._clock, step.noisy)
@@ -381,7 +404,7 @@ class Training:
     def _train_step(self, step: PreparedStep, phase: Hashable) -> None:
         """Learn from one batch, by operations of torch."""
         rows, candidates = step.rows, step.candidates
-        logits = self._of_all_rows(self.networks(step.inputs, rows, self._clock.total))
+        logits = self._of_seen_rows(self.networks(step.inputs, rows, self._clock.total))
         by_problem = (len(candidates.rows), self._n_networks, *logits.shape[1:])
         seen = seen_in(logits.view(by_problem), candidates)
         targets = self._targets(seen, candidates, phase)
@@ -395,9 +418,9 @@ class Training:
         )
         log_probabilities = seen.log_probabilities
         if step.noisy is not None:
-            logits = self._of_all_rows(self.networks(step.noisy, rows, self._clock.total))
+            logits = self._of_seen_rows(self.networks(step.noisy, rows, self._clock.total))
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        share = self._share
+        share = slice(None) if self._sees_share else self._share
         gradient = gradient_of_logits(
             log_probabilities[:, :, share], targets.at(share), candidates.columns[:, :, share]
         )
@@ -407,9 +430,12 @@ class Training:
         self._adam.update()
         self._clock.advance()
 
-    def _of_all_rows(self, logits: Tensor) -> Tensor:
-        """Return the logits of all rows of a batch, in the memory layout of these, of its share."""
-        return self.ranks.gather(logits.mT, -1).mT
+    def _of_seen_rows(self, logits: Tensor) -> Tensor:
+        """Return the logits of the rows that the rule sees; the given ones are of the share here.
+
+        They lie in memory as these do.
+        """
+        return logits if self._sees_share else self.ranks.gather(logits.mT, -1).mT
 
     def _targets(self, seen: Seen, candidates: Candidates, phase: Hashable) -> Targets:
         """Return what the networks are to learn."""
@@ -424,6 +450,7 @@ class Training:
             predicted=seen.is_predicted,
             state={name: candidates.read(table) for name, table in self._row_state.items()},
             phase=phase,
+            ranks=self.ranks if self._sees_share else ALONE,
         )
         assert isinstance(self.rule, Rule)
         targets = self.rule.targets(batch)

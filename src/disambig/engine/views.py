@@ -2,8 +2,8 @@
 
 A table has no crops and no flips. What leaves the meaning of a row alone is a little noise, and
 some features left out. Everything here is a pure function of the streams, the step and the
-position: in a stack a problem draws what it draws alone, and a row the same whatever rows come
-after it.
+position: in a stack a problem draws what it draws alone, a row the same whatever rows come after
+it, and a step the same whatever steps are drawn with it.
 """
 
 import math
@@ -34,7 +34,7 @@ def streams_of_problems(
 
 
 def uniform(
-    streams: Tensor, shape: Sequence[int], step: int | Tensor, *, part: int = 0
+    streams: Tensor, shape: Sequence[int], steps: Tensor, *, part: int = 0
 ) -> tuple[Tensor, Tensor]:
     """Return two independent tensors of numbers between zero and one, neither of them included.
 
@@ -43,67 +43,70 @@ def uniform(
     streams : Tensor of shape (problems,)
         From ``streams_of_problems``.
     shape : sequence of int
-        (networks, rows, ...): that of the results, behind an axis for the problems. Other networks
-        draw other numbers. More rows leave the numbers of the first ones as they are.
-    step : int or Tensor of one integer
-        Other steps draw other numbers.
+        (networks, rows, ...): that of the results, behind axes for steps and problems. Other
+        networks draw other numbers. More rows leave the numbers of the first ones as they are.
+    steps : Tensor of integers of shape (steps,)
+        Numbers of the steps. Each draws other numbers.
     part : int, default=0
         So do other parts of a step.
 
     Returns
     -------
-    first, second : Tensor of shape (problems, networks, rows, ...)
+    first, second : Tensor of shape (steps, problems, networks, rows, ...)
         In single precision.
     """
     n_networks, *others = shape
     of_networks = random_words(positions_of(streams, n_networks), part)
-    words = random_words(positions_of(of_networks, math.prod(others)), step)
-    halves = (words >> (_HALF_WORD - _BITS), words >> (2 * _HALF_WORD - _BITS))
-    first, second = ((half & (2**_BITS - 1)).to(torch.float32) for half in halves)
-    size = (len(streams), *shape)
-    return first.add_(0.5).mul_(2**-_BITS).view(size), second.add_(0.5).mul_(2**-_BITS).view(size)
+    words = random_words(positions_of(of_networks, math.prod(others)), steps.view(-1, 1, 1, 1))
+    halves = words.view(torch.int32) >> (_HALF_WORD - _BITS)
+    numbers = halves.bitwise_and_(2**_BITS - 1).to(torch.float32).add_(0.5).mul_(2**-_BITS)
+    first, second = numbers.view(len(steps), len(streams), *shape, 2).unbind(-1)
+    return first, second
 
 
-def normal(streams: Tensor, shape: Sequence[int], step: int | Tensor, *, part: int = 0) -> Tensor:
+def normal(streams: Tensor, shape: Sequence[int], steps: Tensor, *, part: int = 0) -> Tensor:
     """Return standard normal numbers; parameters as of ``uniform``."""
-    first, second = uniform(streams, shape, step, part=part)
-    # Box and Muller (1958).
-    return first.log_().mul_(-2).sqrt_().mul_(second.mul_(2 * math.pi).cos_())
+    return normal_of(*uniform(streams, shape, steps, part=part))
+
+
+def normal_of(first: Tensor, second: Tensor) -> Tensor:
+    """Return standard normal numbers, given two uniform ones for each: Box and Muller (1958)."""
+    return first.log().mul_(-2).sqrt_().mul_(second.mul(2 * math.pi).cos_())
 
 
 def with_noise(
-    features: Tensor, streams: Tensor, step: int | Tensor, scale: float = 0.1, *, part: int = 0
+    features: Tensor, streams: Tensor, steps: Tensor, scale: float = 0.1, *, part: int = 0
 ) -> Tensor:
     """Return features with fresh Gaussian noise added.
 
     Parameters
     ----------
-    features : Tensor of shape (problems, networks, rows, features)
+    features : Tensor of shape (steps, problems, networks, rows, features)
         Left as they are.
-    streams, step, part
+    streams, steps, part
         As of ``uniform``.
     scale : float, default=0.1
         Standard deviation of the noise; features are scaled before.
     """
-    noise = normal(streams, features.shape[1:], step, part=part)
-    return features + noise.to(features.dtype) * scale
+    noise = normal(streams, features.shape[2:], steps, part=part)
+    return torch.add(features, noise.to(features.dtype), alpha=scale)
 
 
 def with_gaps(
-    features: Tensor, streams: Tensor, step: int | Tensor, share: float = 0.1, *, part: int = 0
+    features: Tensor, streams: Tensor, steps: Tensor, share: float = 0.1, *, part: int = 0
 ) -> Tensor:
     """Return features of which a share is zero, the middle of a scaled feature.
 
     Parameters as of ``with_noise``.
     """
-    left_out, _ = uniform(streams, features.shape[1:], step, part=part)
+    left_out, _ = uniform(streams, features.shape[2:], steps, part=part)
     return features.masked_fill(left_out < share, 0)
 
 
 def tabular_view(
     features: Tensor,
     streams: Tensor,
-    step: int | Tensor,
+    steps: Tensor,
     noise: float = 0.1,
     gaps: float = 0.1,
 ) -> Tensor:
@@ -115,31 +118,31 @@ def tabular_view(
         Standard deviation of the noise.
     gaps : float, default=0.1
         Share of features left out.
-    features, streams, step
+    features, streams, steps
         As of ``with_noise``.
     """
-    noisy = with_noise(features, streams, step, noise, part=0)
-    return with_gaps(noisy, streams, step, gaps, part=1)
+    noisy = with_noise(features, streams, steps, noise, part=0)
+    return with_gaps(noisy, streams, steps, gaps, part=1)
 
 
-def shuffled(is_real: Tensor, streams: Tensor, n_networks: int, step: int | Tensor) -> Tensor:
+def shuffled(is_real: Tensor, streams: Tensor, n_networks: int, steps: Tensor) -> Tensor:
     """Return, for every row, the position of another one: a random order of the real rows.
 
     What rows are mixed with. Filler rows stay where they are.
 
     Parameters
     ----------
-    is_real : Tensor of booleans of shape (problems, 1, rows)
+    is_real : Tensor of booleans of shape (steps, problems, 1, rows)
         Which rows are no filler; those come first.
-    streams, step
+    streams, steps
         As of ``uniform``.
     n_networks : int
         Each has an order of its own.
 
     Returns
     -------
-    positions : Tensor of integers of shape (problems, networks, rows)
+    positions : Tensor of integers of shape (steps, problems, networks, rows)
         For ``gather``.
     """
-    keys, _ = uniform(streams, (n_networks, is_real.shape[-1]), step)
+    keys, _ = uniform(streams, (n_networks, is_real.shape[-1]), steps)
     return keys.masked_fill(~is_real, 2).argsort(dim=-1, stable=True)

@@ -21,6 +21,7 @@ from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_boolean, check_integer
 from disambig.engine.device import runs_kernels
 from disambig.engine.loss import ranked_on_card, smallest
+from disambig.engine.ranks import ALONE, Ranks
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
@@ -30,7 +31,11 @@ from disambig.methods.networks.together import TogetherRows
 
 
 def reliable_candidates(
-    losses: Tensor, predicted: Tensor, share: Tensor | None, most_candidates: int
+    losses: Tensor,
+    predicted: Tensor,
+    share: Tensor | None,
+    most_candidates: int,
+    ranks: Ranks = ALONE,
 ) -> Tensor:
     """Return the candidates that meet both conditions; at most one in a group.
 
@@ -47,10 +52,13 @@ def reliable_candidates(
         T(t); None where it is one, and every loss is small without being ranked.
     most_candidates : int
         No batch has more candidates than this.
+    ranks : Ranks, default=this process alone
+        Who has the other rows of the batch.
     """
     if share is None:
         return predicted
-    return has_small_loss(losses, share, most_candidates) & predicted
+    small = has_small_loss(ranks.gather(losses, -2), share, most_candidates)
+    return small[..., ranks.share(small.shape[-2]), :] & predicted
 
 
 def has_small_loss(losses: Tensor, share: Tensor, most_candidates: int) -> Tensor:
@@ -152,6 +160,8 @@ class ProgressiveCooperation(Rule):
         T(t) of the present epoch, on the device.
     """
 
+    looks_across_rows = False
+
     def __init__(self, ramp_epochs: int, cooperation: bool, progressive: bool) -> None:
         self.ramp_epochs = ramp_epochs
         self.cooperation = cooperation
@@ -184,7 +194,7 @@ class ProgressiveCooperation(Rule):
         if self.progressive:
             share = self.share if batch.phase else None
             reliable = reliable_candidates(
-                batch.losses, batch.predicted, share, batch.most_candidates
+                batch.losses, batch.predicted, share, batch.most_candidates, batch.ranks
             )
             simple = reliable.any(-1)
         else:

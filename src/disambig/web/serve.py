@@ -3,10 +3,10 @@
 import re
 import secrets
 import signal
+import socket
 from collections.abc import Callable
 from ipaddress import ip_address
 from types import FrameType
-from typing import Any
 
 from disambig._core.errors import ParameterError
 from disambig.tabular.model_folder import ModelParts
@@ -125,7 +125,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _listening(host: str, port: int) -> Any:
+def _listening(host: str, port: int) -> socket.socket:
     try:
         return listen_at(host, port)
     except (OSError, OverflowError) as error:

@@ -94,7 +94,7 @@ def plain_loop(first, batches, method, epochs=EPOCHS, n_kept=None):
     return networks, means
 
 
-def assert_agrees(method, candidates, plain, /, *, n_kept=None, atol=1e-9, **parameters):
+def assert_agrees(method, candidates, plain, /, *, n_kept=None, atol=1e-8, **parameters):
     """Compare a method with a plain loop: weights, losses, probabilities and confidences.
 
     ``plain`` is a ``PlainMethod``, or a function that makes one of the rule of the training.

@@ -28,9 +28,9 @@ def sets(with_weights):
 def drawn_mixing(concentration, streams, n_rows, n_networks, step):
     """Return, for every network, a share and the partners of rows."""
     of_partners, of_shares = streams
-    is_real = torch.ones(1, 1, n_rows, dtype=torch.bool)
-    shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), step).flatten().tolist()
-    partners = shuffled(is_real, of_partners, n_networks, step)[0]
+    is_real, steps = torch.ones(1, 1, 1, n_rows, dtype=torch.bool), torch.tensor([step])
+    shares = beta_draws(concentration, of_shares, (n_networks, 1, 1), steps).flatten().tolist()
+    partners = shuffled(is_real, of_partners, n_networks, steps)[0, 0]
     return [(max(share, 1 - share), order) for share, order in zip(shares, partners, strict=True)]
 
 
@@ -92,11 +92,13 @@ def test_alim_agrees_with_a_plain_loop(with_weights, miss_rate):
 
 
 def test_the_importance_of_other_labels_is_a_quantile_of_one_at_most():
-    inside = torch.tensor([0.8, 0.2, 0.5, 1.0]).double()
-    outside = torch.tensor([0.1, 0.4, 0.4, 0.0]).double()  # the last set is full
-    assert label_importance(inside, outside, 0.0) == pytest.approx(0.5)
-    assert label_importance(inside, outside, 0.25) == 1  # 1.25
-    assert label_importance(inside, outside, 0.99) == 1
+    inside = torch.tensor([[0.8, 0.2, 0.5, 1.0], [0.4, 0.3, 0.0, 0.0]]).double()
+    outside = torch.tensor([[0.1, 0.4, 0.4, 0.0], [0.5, 0.5, 0.0, 0.0]]).double()
+    is_real = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]).bool()  # the first problem's last is full
+    for miss_rate, expected in ((0.0, [0.5, 0.6]), (0.25, [1, 0.6]), (0.5, [1, 0.8])):
+        found = label_importance(inside, outside, is_real, miss_rate)
+        np.testing.assert_allclose(found, expected)  # 1.25 is one
+    np.testing.assert_array_equal(label_importance(inside, outside, is_real, 0.99)[0], 1)
 
 
 class PlainCroSel(PlainMethod):
@@ -128,7 +130,8 @@ class PlainCroSel(PlainMethod):
             self.shares.append(share)
 
     def losses(self, rows, networks, X):
-        views = tabular_view(X[rows].expand(1, 2, -1, -1), self.rule._view, self.step)[0]
+        views = X[rows].expand(1, 1, 2, -1, -1)
+        views = tabular_view(views, self.rule._view, torch.tensor([self.step]))[0, 0]
         mixing = drawn_mixing(0.75, self.rule._mixing_streams, len(rows), 2, self.step)
         self.step += 1
         found = []
@@ -247,9 +250,12 @@ def test_cleaning_agrees_with_a_plain_loop(with_weights, method):
 
 
 def test_candidates_stay_where_their_p_value_is_large_enough():
-    said = torch.tensor([[0.5, 0.3, 0.2], [0.6, 0.35, 0.05], [0.9, 0.1, 0], [0.02, 0.08, 0.9]])
-    mask = torch.tensor([[1, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 0]]).bool()
-    is_held = torch.tensor([True, True, False, False])
+    said = torch.tensor(
+        [[0.5, 0.3, 0.2], [0.6, 0.35, 0], [0.9, 0.1, 0], [0.02, 0.08, 0], [0, 0, 0]]
+    )
+    # The last row only fills up.
+    mask = torch.tensor([[1, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 0], [0, 0, 0]]).bool()
+    is_held = torch.tensor([True, True, False, False, True])
     # Largest candidates of held-out rows: .5 and .6. Off the sets of the others: (0 + .9) / 2.
     # p-values are 1/3 below .5, 2/3 up to .6, then 1; they must be above alpha + .45.
     found = kept_candidates(said, mask, is_held, 0.0)
@@ -258,9 +264,18 @@ def test_candidates_stay_where_their_p_value_is_large_enough():
         [True, False, False],  # 1
         [True, False, False],  # 1
         [True, True, False],  # 1/3 for both: the set stays whole
+        [False, False, False],
     ]
     # Above alpha + beta = 1.05 there is no p-value.
     assert torch.equal(kept_candidates(said, mask, is_held, 0.6), mask)
+    # Beside it a problem in which only the second row calibrates: 0.3 lies off the other sets, and
+    # p-values are 1/2 below .6, then 1.
+    both = (torch.stack([one, one]) for one in (said, mask))
+    found = kept_candidates(*both, torch.stack([is_held, is_held & (said[:, 0] > 0.5)]), 0.2)
+    assert torch.equal(found[0], kept_candidates(said, mask, is_held, 0.2))
+    assert found[1, :4].tolist() == [
+        [True, True, True], [True, False, False], [True, False, False], [True, True, False]
+    ]  # fmt: skip
 
 
 def test_rows_are_held_out_by_the_seed_and_in_whole_groups():
@@ -289,6 +304,7 @@ def test_without_held_out_rows_nothing_is_cleaned():
     ("method", "parameters", "message"),
     [
         (ALIM, {"miss_rate": 1.0}, "'miss_rate' must be"),
+        (ALIM, {"power": 0.0}, "'power' must be"),
         (CroSel, {"mixup": 1}, "'mixup' must be"),
         (CroSel, {"threshold": 2.0}, "'threshold' must be"),
         (ConformalCleaning, {"method": "rc"}, "'method' must be"),

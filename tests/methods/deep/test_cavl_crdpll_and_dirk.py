@@ -79,7 +79,9 @@ class PlainCRDPLL(PlainMethod):
     def losses(self, rows, networks, X):
         # The draws are those of the rule: what is done with them is not.
         views = [X[rows]] + [
-            tabular_view(X[rows][None, None], streams, self.step, self.noise, self.gaps)[0, 0]
+            tabular_view(
+                X[rows][None, None, None], streams, torch.tensor([self.step]), self.noise, self.gaps
+            )[0, 0, 0]
             for streams in self.rule._streams
         ]
         self.step += 1
@@ -109,8 +111,8 @@ def test_views_of_crdpll_differ_from_each_other_and_from_step_to_step():
 
     watches = Watches()
     quick(CRDPLL, callbacks=[watches]).fit(DATA.X, DATA.candidates)
-    features, is_real = torch.zeros(1, 1, 8, 4), torch.ones(1, 1, 8, dtype=torch.bool)
-    views = [*watches.rule.views(features, is_real, 0), *watches.rule.views(features, is_real, 1)]
+    features, is_real = torch.zeros(2, 1, 1, 8, 4), torch.ones(2, 1, 1, 8, dtype=torch.bool)
+    views = torch.cat(list(watches.rule.draw(features, is_real, torch.tensor([0, 1])).views))
     assert len({tuple(view.flatten().tolist()) for view in views}) == 4
 
 

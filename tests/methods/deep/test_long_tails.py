@@ -84,12 +84,12 @@ class PlainSoLar(PlainMethod):
 
     def losses(self, rows, networks, X):
         (network,) = networks
-        is_real = torch.ones(1, 1, len(rows), dtype=torch.bool)
+        is_real, steps = torch.ones(1, 1, 1, len(rows), dtype=torch.bool), torch.tensor([self.step])
         of_partners, of_shares = self.rule._mixing_streams
-        partners = shuffled(is_real, of_partners, 1, self.step)[0, 0]
-        share = float(beta_draws(4.0, of_shares, (1, 1, 1), self.step))
+        partners = shuffled(is_real, of_partners, 1, steps)[0, 0, 0]
+        share = float(beta_draws(4.0, of_shares, (1, 1, 1), steps))
         share = max(share, 1 - share)
-        view = tabular_view(X[rows][None, None], self.rule._view, self.step)[0, 0]
+        view = tabular_view(X[rows][None, None, None], self.rule._view, steps)[0, 0, 0]
         self.step += 1
         logits = network(X[rows])
         by_confidences = -(self.weights[rows] * logits.log_softmax(1)).sum(1)

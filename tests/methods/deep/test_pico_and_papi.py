@@ -74,7 +74,8 @@ class Plain:
         return logits, unit(embedding)
 
     def view(self, features, step):
-        return tabular_view(features[None, None], self.streams[0], step, NOISE, GAPS)[0, 0]
+        features, steps = features[None, None, None], torch.tensor([step])
+        return tabular_view(features, self.streams[0], steps, NOISE, GAPS)[0, 0, 0]
 
     def follow(self, queries, classes, kept):
         for query, label in zip(queries.detach(), classes, strict=True):
@@ -136,9 +137,9 @@ class PlainPaPi(Plain):
     def loss(self, rows, epoch, step):
         first = self.features[rows]
         second = self.view(first, step)
-        real = torch.ones(1, 1, len(rows), dtype=torch.bool)
-        partners = shuffled(real, self.streams[1], 1, step)[0, 0]
-        share = beta_draws(2.0, self.streams[2], (1, 1, 1), step).item()
+        real, steps = torch.ones(1, 1, 1, len(rows), dtype=torch.bool), torch.tensor([step])
+        partners = shuffled(real, self.streams[1], 1, steps)[0, 0, 0]
+        share = beta_draws(2.0, self.streams[2], (1, 1, 1), steps).item()
         logits, queries = self.outputs(first, self.parameters)
         other_logits, other_queries = self.outputs(second, self.parameters)
         past = 0.99 if epoch == 1 else 0.95 + (epoch - 2) / SETTINGS.epochs * (0.8 - 0.95)

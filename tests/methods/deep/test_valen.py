@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from disambig import PRODEN, CandidateLabels
 from disambig._core.errors import ParameterError
-from disambig.engine.draws import log_gamma_draws
+from disambig.engine.draws import gamma_numbers, log_gamma_draws
 from disambig.engine.rule import TrainingData
 from disambig.methods import VALEN
 from disambig.methods.deep.valen import LabelEnhancement, divergence_from_uniform
@@ -76,7 +76,8 @@ class PlainVALEN(PlainMethod):
             nothing = [0 * parameter.sum() for parameter in self.decoder]
             return [-(o * said.log_softmax(1)).sum(1), 0 * alpha.sum(1) + sum(nothing)]
         s = self.inside(alpha.softmax(1), rows) + 0.01
-        logs = log_gamma_draws(s[None, None], self.rule._streams, step)[0, 0]
+        numbers = gamma_numbers(self.rule._streams, (1, *s.shape), torch.tensor([step]))
+        logs = log_gamma_draws(s, numbers[0, 0, 0])
         d = DrawnDirichlet.apply(s, logs.softmax(1).clamp(min=torch.finfo(s.dtype).tiny))
         w1, b1, w2, b2 = self.decoder
         x_hat = torch.relu(d @ w1 + b1) @ w2 + b2

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch, Workspace
-from disambig.engine.ranks import Ranks
+from disambig.engine.ranks import ALONE, Ranks
 
 
 class Activation(NamedTuple):
@@ -133,7 +133,7 @@ class LinearLayer(nn.Module):
         self.weight = nn.Parameter(first[:, :-1].clone())
         self.bias = nn.Parameter(first[:, -1:].clone())
         self.scale = scale
-        self.ranks = Ranks()
+        self.ranks: Ranks = ALONE
         self._workspace = Workspace()
         self._kept = Kept()
 

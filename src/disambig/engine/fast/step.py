@@ -53,9 +53,7 @@ class Clock:
 
     def at(self, table: Tensor) -> Tensor:
         """Return the part of a table, whose first axis is the steps, that belongs to this one."""
-        if isinstance(self.step, Tensor):
-            return table.index_select(0, self.step).squeeze(0)
-        return table[self.step]
+        return part_of(table, self.step)
 
     def put(self, table: Tensor, value: Tensor) -> None:
         """Write into the part of a table that belongs to this step."""
@@ -63,6 +61,13 @@ class Clock:
             table.index_copy_(0, self.step, value.unsqueeze(0))
         else:
             table[self.step] = value
+
+
+def part_of(table: Tensor, number: int | Tensor) -> Tensor:
+    """Return one part of a table along its first axis."""
+    if isinstance(number, Tensor):
+        return table.index_select(0, number).squeeze(0)
+    return table[number]
 
 
 class RowsInBatch(NamedTuple):

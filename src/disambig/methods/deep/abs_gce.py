@@ -17,6 +17,8 @@ class AverageBoundedLoss(Rule):
     constant. A power of one is half the mean absolute error; near zero it is the cross-entropy.
     """
 
+    looks_across_rows = False
+
     def __init__(self, power: float, scale: float = 1.0) -> None:
         self._power, self._scale = power, scale
 

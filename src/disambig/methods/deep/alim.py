@@ -1,19 +1,18 @@
 """ALIM: other labels count a little too, because some sets do not hold the right one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.candidate_tables import CandidatePlaces
 
 _MIXING = 4.0
 # Share of the old confidences that is kept at every visit, in the first epoch and in the last.
@@ -22,21 +21,24 @@ _KEPT = (0.95, 0.8)
 _SMALL = 1e-9
 
 
-def label_importance(inside: Tensor, outside: Tensor, miss_rate: float) -> Tensor:
-    """Return lambda: what labels outside a set count, one for all rows.
+def label_importance(inside: Tensor, outside: Tensor, is_real: Tensor, miss_rate: float) -> Tensor:
+    """Return lambda: what labels outside a set count, one for all rows of a problem.
 
     With it, in the share ``miss_rate`` of the rows whose candidates are least probable beside other
     labels, one of these wins. It is one at most.
 
     Parameters
     ----------
-    inside, outside : Tensor of shape (rows,)
+    inside, outside : Tensor of shape (problems, rows)
         The largest probability of a candidate, and of any other label, of every row.
+    is_real : Tensor of booleans, same shape
+        Which rows do not only fill up.
     miss_rate : float
         From 0 to below 1.
     """
-    ratios = (inside / (outside + _SMALL)).sort().values
-    return ratios[int(len(ratios) * miss_rate)].clamp(max=1)
+    ratios = (inside / (outside + _SMALL)).masked_fill(~is_real, torch.inf).sort(-1).values
+    number = (is_real.sum(-1, keepdim=True).double() * miss_rate).long()
+    return ratios.gather(-1, number).squeeze(-1).clamp(max=1)
 
 
 class LabelImportance(LossRule):
@@ -55,7 +57,6 @@ class LabelImportance(LossRule):
     """
 
     n_views = 1
-    looks_at_all_rows = True
 
     def __init__(self, epochs: int, miss_rate: float, start_epoch: int, power: float) -> None:
         self.epochs = epochs
@@ -67,7 +68,6 @@ class LabelImportance(LossRule):
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Begin with labels outside that count nothing."""
         self._n_classes = problems[0].prior.shape[1]
-        self._places = CandidatePlaces.of(problems, device)
         one, other = (streams_of_problems(problems, device, purpose) for purpose in range(2))
         self._streams = (one, other)
         self.importance = torch.zeros(len(problems), dtype=torch.float64, device=device)
@@ -81,28 +81,28 @@ class LabelImportance(LossRule):
         """Return lambda."""
         return {"importance": self.importance}
 
-    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
-        """Keep what the network says, for ``begin_epoch``."""
-        self._said = probabilities
-
     def begin_epoch(self, epoch: int) -> None:
-        """Set lambda by the rows whose candidates are least probable."""
+        """Set how much of confidences is kept, and whether labels outside count yet."""
         first, last = _KEPT
         self._kept.fill_(first + (last - first) * (epoch - 1) / self.epochs)
-        if epoch <= self.start_epoch or self.miss_rate == 0:
-            self.importance.zero_()
-            return
-        for place, importance, said in zip(self._places, self.importance, self._said, strict=True):
-            probabilities = said[0].double()
-            inside = place.inside(probabilities)
-            outside = probabilities.clone()
-            outside[place.rows, place.columns] = 0
-            importance.copy_(label_importance(inside.amax(1), outside.amax(1), self.miss_rate))
+        self.looks_at_all_rows = epoch > self.start_epoch and self.miss_rate > 0
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return rows mixed with others."""
-        self._mixing = Mixing.drawn(_MIXING, is_real, self._streams, features.shape[1], step)
-        return [self._mixing.of(features)]
+    def look_at_all_rows(self, batch: LossBatch) -> Mapping[str, Tensor]:
+        """Set lambda by the rows whose candidates are least probable; keep nothing of rows."""
+        said = batch.seen.probabilities().double()
+        inside = said.masked_fill(~batch.is_candidate, 0).amax(-1)
+        outside = said.masked_fill(batch.is_candidate, 0).amax(-1)
+        found = label_importance(
+            inside.squeeze(1), outside.squeeze(1), batch.is_real.squeeze(1), self.miss_rate
+        )
+        self.importance.copy_(found)
+        return {}
+
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return rows mixed with others, and how."""
+        n_networks = features.shape[2]
+        mixing = Mixing.drawn(_MIXING, is_real, self._streams, n_networks, steps, dtype=self.dtype)
+        return Drawn([mixing.of(features)], mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy with stored confidences, of rows as they are and mixed."""
@@ -111,7 +111,7 @@ class LabelImportance(LossRule):
         targets = torch.where(is_first, batch.over_classes(batch.prior), stored)
         (mixed,) = batch.views
         rows = -(targets * batch.seen.log_probabilities()).sum(-1)
-        rows = rows - (self._mixing.of(targets) * mixed.log_probabilities()).sum(-1)
+        rows = rows - (Mixing(**batch.drawn).of(targets) * mixed.log_probabilities()).sum(-1)
         importance = self.importance[:, None, None, None].to(rows.dtype)
         counts = torch.where(batch.is_candidate, 1, importance)
         scores = batch.seen.logits.detach() + counts.log()
@@ -151,7 +151,7 @@ class ALIM(NetworkClassifier):
     start_epoch : int, default=20
         Epochs in which labels outside count nothing (:math:`e_0`).
     power : float, default=2
-        How clear new confidences are (:math:`1/K`).
+        How clear new confidences are (:math:`1/K`), above zero.
 
     See Also
     --------
@@ -190,6 +190,7 @@ class ALIM(NetworkClassifier):
             "single label, and than a power of 1, by which networks on digits collapsed.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
+            "Batch norm normalises rows and mixed rows of a batch together.",
             "Where candidates carry weights, the first confidences are these, not 1/|S|.",
         ),
     )
@@ -205,4 +206,4 @@ class ALIM(NetworkClassifier):
         super()._check_parameters()
         check_real("miss_rate", self.miss_rate, minimum=0, maximum=0.99)
         check_integer("start_epoch", self.start_epoch, minimum=0)
-        check_real("power", self.power, minimum=0)
+        check_real("power", self.power, minimum=1e-3)

@@ -15,6 +15,8 @@ class CandidateLikelihood(Rule):
     carry weights, ``p_j`` is multiplied by the weight of ``j`` over the largest in its row.
     """
 
+    looks_across_rows = False
+
     def targets(self, batch: Batch) -> Targets:
         """Return the probabilities restricted to the candidates, and the loss itself."""
         scores = batch.log_weights() - batch.losses

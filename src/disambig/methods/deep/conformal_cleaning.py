@@ -14,7 +14,6 @@ from disambig.engine.loss_rule import Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.candidate_tables import CandidatePlaces
 
 _METHODS = ("proden", "cc")
 
@@ -32,9 +31,7 @@ def rows_held_out(problem: TrainingData, share: float) -> BoolArray:
     return np.asarray(place < n_held)[groups]
 
 
-def kept_candidates(
-    probabilities: Tensor, is_candidate: Tensor, is_held: Tensor, alpha: float
-) -> Tensor:
+def kept_candidates(probabilities: Tensor, mask: Tensor, is_held: Tensor, alpha: float) -> Tensor:
     """Return which candidates stay: those that are not much less probable than on held-out rows.
 
     A held-out row counts by its most probable candidate. The p-value of a candidate is the share of
@@ -44,22 +41,25 @@ def kept_candidates(
 
     Parameters
     ----------
-    probabilities : Tensor of shape (rows, classes)
-        What the network says.
-    is_candidate : Tensor of booleans, same shape
-        The candidate sets.
-    is_held : Tensor of booleans of shape (rows,)
+    probabilities : Tensor of shape (..., rows, slots)
+        What the network says of the candidates; zero in slots that are not used.
+    mask : Tensor of booleans, same shape
+        Which slots are used; rows without any only fill up.
+    is_held : Tensor of booleans of shape (..., rows)
         Which rows calibrate.
     alpha : float
         Share of right labels that may be lost.
     """
-    inside = probabilities * is_candidate
-    calibrating = inside[is_held].amax(1).sort().values
-    below = torch.searchsorted(calibrating, probabilities.contiguous(), right=True)
-    p_values = (below + 1) / (len(calibrating) + 1)
-    missed = 1 - inside[~is_held].sum(1).mean()
-    kept = is_candidate & (p_values > alpha + missed)
-    return torch.where(kept.any(1, keepdim=True), kept, is_candidate)
+    is_real = mask.any(-1)
+    calibrates, learns = is_held & is_real, ~is_held & is_real
+    # Those that do not calibrate come behind all probabilities.
+    calibrating = probabilities.amax(-1).masked_fill(~calibrates, 2).sort(-1).values
+    below = torch.searchsorted(calibrating, probabilities.flatten(-2), right=True)
+    p_values = (below + 1) / (calibrates.sum(-1, keepdim=True) + 1)
+    covered = probabilities.sum(-1).masked_fill(~learns, 0).sum(-1, keepdim=True)
+    missed = 1 - covered / learns.sum(-1, keepdim=True)
+    kept = mask & (p_values > alpha + missed).view_as(mask)
+    return torch.where(kept.any(-1, keepdim=True), kept, mask)
 
 
 class CandidateCleaning(LossRule):
@@ -77,8 +77,6 @@ class CandidateCleaning(LossRule):
         In which all candidates stay.
     """
 
-    looks_at_all_rows = True
-
     def __init__(self, method: str, alpha: float, calibration: float, warm_up_epochs: int) -> None:
         self.method = method
         self.alpha = alpha
@@ -87,11 +85,6 @@ class CandidateCleaning(LossRule):
 
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Hold rows out."""
-        self._places = CandidatePlaces.of(problems, device)
-        self._masks = [
-            place.inside(torch.ones(problem.prior.shape, device=device)) > 0
-            for place, problem in zip(self._places, problems, strict=True)
-        ]
         held = [rows_held_out(problem, self.calibration) for problem in problems]
         # Filler rows too: what they learn does not count.
         self._is_held = torch.as_tensor(np.concatenate([*held, [True]]), device=device)
@@ -101,22 +94,15 @@ class CandidateCleaning(LossRule):
         kept = {"kept": RowState(initial=1.0)}
         return kept | ({"confidences": RowState()} if self.method == "proden" else {})
 
-    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
-        """Keep what the network says, for ``begin_epoch``."""
-        self._said = probabilities
-
-    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:
-        """Keep where it is written to which candidates stay."""
-        self._tables = tables
-
     def begin_epoch(self, epoch: int) -> None:
+        """Set whether sets are cleaned."""
+        self.looks_at_all_rows = epoch > self.warm_up_epochs
+
+    def look_at_all_rows(self, batch: LossBatch) -> Mapping[str, Tensor]:
         """Calibrate, and clean the sets as they were given."""
-        if epoch <= self.warm_up_epochs:
-            return
-        for place, mask, said in zip(self._places, self._masks, self._said, strict=True):
-            is_held = self._is_held[place.numbers]
-            kept = kept_candidates(said[0].double(), mask, is_held, self.alpha)
-            self._tables["kept"][0, place.entries] = place.read(kept).to(self.dtype)
+        said = batch.in_slots(batch.seen.probabilities().double()).squeeze(1)
+        kept = kept_candidates(said, batch.mask.squeeze(1), self._is_held[batch.rows], self.alpha)
+        return {"kept": kept.unsqueeze(1).to(self.dtype)}
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of rows that are not held out, with the candidates that stay."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
@@ -44,12 +44,14 @@ class ConsistentViews(LossRule):
         share = min(epoch / self._ramp_epochs, 1.0)
         self._strength.fill_(share * self._final_strength)
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # each row by itself
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # each row by itself
         """Return the features with fresh noise and gaps."""
-        return [
-            tabular_view(features, streams, step, self._noise, self._gaps)
-            for streams in self._streams
-        ]
+        return Drawn(
+            [
+                tabular_view(features, streams, steps, self._noise, self._gaps)
+                for streams in self._streams
+            ]
+        )
 
     def row_state(self) -> dict[str, RowState]:
         """Keep one confidence for every candidate, the prior at first."""
@@ -58,12 +60,13 @@ class ConsistentViews(LossRule):
     def loss(self, batch: LossBatch) -> Loss:
         """Return both terms, and store what the views say together."""
         confidences = batch.over_classes(batch.state["confidences"])
-        by_view = torch.stack([one.log_probabilities() for one in (batch.seen, *batch.views)])
-        entropy = -torch.xlogy(confidences, confidences).sum(-1)
+        by_view = torch.stack([one.logits for one in (batch.seen, *batch.views)]).log_softmax(-1)
+        together, n_views = by_view.sum(0), len(by_view)
         # The divergences of all views from the confidences.
-        divergences = -(confidences * by_view.sum(0)).sum(-1) - len(by_view) * entropy
+        least = n_views * torch.xlogy(confidences, confidences)
+        divergences = torch.addcmul(least, confidences, together, value=-1).sum(-1)
         complements = batch.seen.log_complements().masked_fill(batch.is_candidate, 0)
-        together = batch.among_candidates(by_view.detach().mean(0) + batch.log_weights())
+        together = batch.among_candidates(together.detach() / n_views + batch.log_weights())
         return Loss(
             self._strength * divergences - complements.sum(-1),
             {"confidences": batch.in_slots(together)},

@@ -7,13 +7,12 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_boolean, check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.candidate_tables import CandidatePlaces
 
 # Epochs in the memory, and Beta(.75, .75), as in the paper.
 _REMEMBERED = 3
@@ -33,17 +32,17 @@ def select_rows(
     ----------
     labels, probabilities : Tensor of shape (..., rows, epochs)
         Predicted class and its probability; -1 where there was no such epoch.
-    is_candidate : Tensor of booleans of shape (rows, classes)
+    is_candidate : Tensor of booleans that expands to (..., rows, classes)
         Which labels are candidates.
     threshold : float
         gamma.
     """
-    last = labels[..., -1].long()
-    is_same = (labels == labels[..., -1:]).all(-1)
+    last = labels[..., -1:].long()
+    is_same = (labels == last).all(-1)
     is_sure = probabilities.mean(-1) > threshold
-    rows = torch.arange(len(is_candidate), device=labels.device)
-    is_inside = is_candidate[rows, last.clamp(min=0)] & (last >= 0)
-    return torch.where(is_same & is_sure & is_inside, last, -1)
+    is_inside = is_candidate.expand(*last.shape[:-1], -1).gather(-1, last.clamp(min=0))
+    is_inside = (is_inside & (last >= 0)).squeeze(-1)
+    return torch.where(is_same & is_sure & is_inside, last.squeeze(-1), -1)
 
 
 class CrossSelection(LossRule):
@@ -74,11 +73,6 @@ class CrossSelection(LossRule):
 
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Begin with an empty memory."""
-        self._places = CandidatePlaces.of(problems, device)
-        self._masks = [
-            place.inside(torch.ones(problem.prior.shape, device=device)) > 0
-            for place, problem in zip(self._places, problems, strict=True)
-        ]
         self._view, one, other = (streams_of_problems(problems, device, n) for n in range(3))
         self._mixing_streams = (one, other)
         self._weight = torch.zeros(len(problems), dtype=torch.float64, device=device)
@@ -90,41 +84,36 @@ class CrossSelection(LossRule):
             "selected": RowState(width=1, initial=_NOTHING),
         }
 
-    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
-        """Keep what the networks say, for ``begin_epoch``."""
-        self._said = probabilities
-
-    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:
-        """Keep where memory and selections are written to."""
-        self._tables = tables
-
     def begin_epoch(self, epoch: int) -> bool:
-        """Remember what the networks say, and select; return whether selections count."""
-        is_selecting = epoch > self.warm_up_epochs
-        for number, place in enumerate(self._places):
-            memory = self._tables["memory"][:, place.numbers]
-            labels, values = memory[..., :_REMEMBERED], memory[..., _REMEMBERED:]
-            best = self._said[number].max(-1, keepdim=True)
-            labels = torch.cat([labels[..., 1:], best.indices.to(labels.dtype)], -1)
-            values = torch.cat([values[..., 1:], best.values], -1)
-            memory.copy_(torch.cat([labels, values], -1))
-            if is_selecting:
-                selected = select_rows(labels, values, self._masks[number], self.threshold)
-                # Each network learns what the other one selected.
-                crossed = selected.flip(0).unsqueeze(-1)
-                self._tables["selected"][:, place.numbers] = crossed.to(labels.dtype)
-                share = (selected >= 0).double().mean()
-                self._weight[number] = self.consistency * (1 - share)
-        return is_selecting
+        """Return whether selections count."""
+        return epoch > self.warm_up_epochs
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return a noisy view, and both mixed with each other's rows."""
-        view = tabular_view(features, self._view, step)
+    def look_at_all_rows(self, batch: LossBatch) -> Mapping[str, Tensor]:
+        """Remember what the networks say, and select rows by what they said in three epochs."""
+        labels, values = torch.split(batch.state["memory"], _REMEMBERED, -1)
+        best = batch.seen.probabilities().max(-1, keepdim=True)
+        labels = torch.cat([labels[..., 1:], best.indices.to(labels.dtype)], -1)
+        values = torch.cat([values[..., 1:], best.values], -1)
+        kept = {"memory": torch.cat([labels, values], -1)}
+        if batch.phase:
+            selected = select_rows(labels, values, batch.is_candidate, self.threshold)
+            # Each network learns what the other one selected.
+            kept["selected"] = selected.flip(1).unsqueeze(-1).to(labels.dtype)
+            counts = ((selected >= 0) & batch.is_real).sum((1, 2)).double()
+            share = counts / (selected.shape[1] * batch.is_real.sum((1, 2)))
+            self._weight.copy_(self.consistency * (1 - share))
+        return kept
+
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return a noisy view, and both mixed with each other's rows, and how."""
+        view = tabular_view(features, self._view, steps)
         if not self.mixup:
-            return [view]
-        n_networks = features.shape[1]
-        self._mixing = Mixing.drawn(_MIXING, is_real, self._mixing_streams, n_networks, step)
-        return [view, self._mixing.of(features, view), self._mixing.of(view, features)]
+            return Drawn([view])
+        mixing = Mixing.drawn(
+            _MIXING, is_real, self._mixing_streams, features.shape[2], steps, dtype=self.dtype
+        )
+        views = [view, mixing.of(features, view), mixing.of(view, features)]
+        return Drawn(views, mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of the sets in the warm-up, then that of selected and of all rows."""
@@ -155,7 +144,8 @@ class CrossSelection(LossRule):
         of_view = batch.among_candidates(batch.seen.logits.detach())
         if self.mixup:
             _, one, other = batch.views
-            targets = [self._mixing.of(of_seen, of_view), self._mixing.of(of_view, of_seen)]
+            mixing = Mixing(**batch.drawn)
+            targets = [mixing.of(of_seen, of_view), mixing.of(of_view, of_seen)]
         else:
             one, other = batch.seen, batch.views[0]
             targets = [of_seen, of_view]
@@ -230,6 +220,7 @@ class CroSel(NetworkClassifier):
             "Predictions are the mean of the networks' probabilities, not of their logits.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
+            "Batch norm normalises rows, views and mixed rows of a batch together.",
             "Where candidates carry weights, they count in the warm-up, as in our CC.",
         ),
     )

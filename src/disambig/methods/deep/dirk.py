@@ -126,7 +126,8 @@ class DIRK(NetworkClassifier):
             "code by the mini-batch.",
             "With the paper's 0.99 the teacher looks back over half an epoch of its images, but "
             "over a dozen epochs of a table of a thousand rows. By default it looks back over half "
-            "an epoch of any data: on Lost that is 0.045 more accurate with a linear model.",
+            "an epoch of any data: on Lost that is 0.045 more accurate with a linear model, 0.07 "
+            "with a hidden layer.",
             "Where candidates carry weights, the teacher's probability of each is multiplied by "
             "its weight over the largest in its row, but for M.",
         ),

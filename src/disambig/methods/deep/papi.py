@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule, Outputs
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
@@ -78,55 +78,48 @@ class PrototypeMixtures(LossRule):
         """Return the prototypes."""
         return {"prototypes": self.prototypes}
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return another view of the rows, and a mixture of each view with itself."""
-        other = tabular_view(features, self._streams[_VIEW], step, self.noise, self.gaps)
-        mixture = self._mixture(is_real, step)
-        return [other, mixture.of(features), mixture.of(other)]
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return another view of the rows, and a mixture of each view with itself, and how."""
+        other = tabular_view(features, self._streams[_VIEW], steps, self.noise, self.gaps)
+        streams = (self._streams[_ORDER], self._streams[_SHARE])
+        mixing = Mixing.drawn(
+            self.mixing, is_real, streams, 1, steps, dtype=self.dtype, mostly_itself=False
+        )
+        return Drawn([other, mixing.of(features), mixing.of(other)], mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy of the rows, and how far mixtures are from where they belong."""
         other, *mixed = batch.views
         kept, kept_of_prototypes, weight = self._pace
         own = batch.in_slots(batch.among_candidates(batch.seen.logits.detach()))
-        confidences = kept * batch.state["confidences"] + (1 - kept) * own
+        confidences = torch.lerp(own, batch.state["confidences"], kept)
         targets = batch.over_classes(confidences)
-        classified = -(targets * batch.seen.log_probabilities()).sum(-1)
-        # Divergences from the confidences of both rows, mixed as the rows are.
-        mixture = self._mixture(batch.is_real, batch.step)
-        mixed_targets = mixture.of(targets)
-        entropy = -mixture.of(torch.xlogy(targets, targets).sum(-1, keepdim=True)).squeeze(-1)
-        # Copied: prototypes will have moved when gradients are asked for.
-        prototypes = self.prototypes.clone().mT / self.temperature
-        log_shares = [(_embedded(one) @ prototypes).log_softmax(-1) for one in mixed]
-        distances = [-(mixed_targets * one).sum(-1) - entropy for one in log_shares]
+        likelihood = (targets * batch.seen.log_probabilities()).sum(-1)
+        # Divergences of both mixtures from the confidences of both rows, mixed as the rows are.
+        mixture = Mixing(**batch.drawn)
+        least = mixture.of(torch.xlogy(targets, targets).sum(-1, keepdim=True)).squeeze(-1)
+        # A copy: prototypes will have moved when gradients are asked for.
+        prototypes = self.prototypes.mT / self.temperature
+        log_shares = (_embedded(mixed) @ prototypes).log_softmax(-1)
+        found = (mixture.of(targets) * log_shares).sum((1, -1)).unsqueeze(1)
         self._move_prototypes(batch, other, kept_of_prototypes)
-        return Loss(classified + weight * sum(distances), {"confidences": confidences})
+        divergences = len(mixed) * least - found
+        return Loss(weight * divergences - likelihood, {"confidences": confidences})
 
     def _move_prototypes(self, batch: LossBatch, other: Outputs, kept: Tensor) -> None:
         """Let prototypes follow the rows as they are, then the other view."""
         both = (batch.seen, other)
-        classes = [batch.among_candidates(one.logits.detach()).argmax(-1) for one in both]
-        self.prototypes.copy_(
-            moved_prototypes(
-                self.prototypes,
-                torch.cat([_embedded(one).detach() for one in both], 2),
-                torch.cat(classes, 2),
-                torch.cat([batch.is_real, batch.is_real], 2),
-                kept,
-            )
-        )
-
-    def _mixture(self, is_real: Tensor, step: int | Tensor) -> Mixing:
-        """Return how the rows of a step are mixed."""
-        streams = (self._streams[_ORDER], self._streams[_SHARE])
-        return Mixing.drawn(self.mixing, is_real, streams, 1, step, mostly_itself=False)
+        logits = torch.cat([one.logits.detach() for one in both], 1)
+        # Rows of both views behind each other.
+        classes = batch.among_candidates(logits).argmax(-1).flatten(1, 2).unsqueeze(1)
+        embeddings = _embedded(both).detach().flatten(1, 2).unsqueeze(1)
+        is_real = torch.cat([batch.is_real, batch.is_real], 2)
+        self.prototypes.copy_(moved_prototypes(self.prototypes, embeddings, classes, is_real, kept))
 
 
-def _embedded(outputs: Outputs) -> Tensor:
-    """Return the embedding, of length one."""
-    assert outputs.embedding is not None
-    return unit(outputs.embedding)
+def _embedded(outputs: Sequence[Outputs]) -> Tensor:
+    """Return the embeddings, of length one: (problems, outputs, rows, width)."""
+    return unit(torch.cat([one.embedding for one in outputs if one.embedding is not None], 1))
 
 
 class PaPi(NetworkClassifier):

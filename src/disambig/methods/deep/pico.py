@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
@@ -162,9 +162,9 @@ class PrototypeContrast(LossRule):
         queue = {f"queue.{name}": value for name, value in self.queue.state().items()}
         return {"prototypes": self.prototypes, **queue}
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:  # noqa: ARG002  # a row alone
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # each row by itself
         """Return the view that keys are made of."""
-        return [tabular_view(features, self._streams, step, self.noise, self.gaps)]
+        return Drawn([tabular_view(features, self._streams, steps, self.noise, self.gaps)])
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy with the confidences, and the contrast of the embeddings."""
@@ -179,7 +179,7 @@ class PrototypeContrast(LossRule):
             likeness = queries.detach() @ self.prototypes.mT
             nearest = is_class(batch.among_candidates(likeness).argmax(-1), n_classes)
             found = batch.in_slots(nearest.to(confidences.dtype))
-            confidences = self._kept * confidences + (1 - self._kept) * found
+            confidences = torch.lerp(found, confidences, self._kept)
             contrast = self._between_classes(queries, keys, classes, batch.is_real)
         else:
             contrast = self._between_rows(queries, keys)
@@ -199,7 +199,7 @@ class PrototypeContrast(LossRule):
         # Copied: the queue will have changed when gradients are asked for.
         others = queries @ self.queue.keys.clone().mT / self.temperature
         others = others.masked_fill(~self.queue.is_filled().unsqueeze(-2), -torch.inf)
-        return torch.cat([own, others], -1).logsumexp(-1) - own.squeeze(-1)
+        return -torch.cat([own, others], -1).log_softmax(-1)[..., 0]
 
     def _between_classes(
         self, queries: Tensor, keys: Tensor, classes: Tensor, is_real: Tensor
@@ -212,7 +212,7 @@ class PrototypeContrast(LossRule):
         is_there = torch.cat([is_real, is_real, queue.is_filled()], 2).unsqueeze(-2)
         is_itself = torch.eye(*likeness.shape[2:], dtype=torch.bool, device=likeness.device)
         is_other = is_there & ~is_itself
-        log_shares = likeness - likeness.masked_fill(~is_other, -torch.inf).logsumexp(-1, True)
+        log_shares = likeness.masked_fill(~is_other, -torch.inf).log_softmax(-1)
         of_pool = torch.cat([classes, classes, queue.classes], 2)
         is_same = is_other & (classes.unsqueeze(-1) == of_pool.unsqueeze(-2))
         # A real row always finds its own key.

@@ -27,6 +27,8 @@ class ProgressivePurification(Rule):
     times the largest of the row is removed. The others take these means, normalised.
     """
 
+    looks_across_rows = False
+
     def __init__(self, warmup: int, window: int, threshold: float, growth: float) -> None:
         self._warmup, self._window = warmup, window
         self._first_threshold, self._growth = threshold, growth

@@ -15,6 +15,8 @@ class ProgressiveIdentification(Rule):
     network said of the candidates when it last saw the row, before its step.
     """
 
+    looks_across_rows = False
+
     def row_state(self) -> dict[str, RowState]:
         """Keep one confidence for every candidate, the prior at first."""
         return {"confidences": RowState()}

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,10 +11,15 @@ from disambig._core.parameters import check_real
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData
 from disambig.methods.base import MethodCard
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.candidate_tables import implied_shares
 
 # Shares are divided by; the authors add as much.
 _SMALL = 1e-9
+
+
+def implied_shares(problems: Sequence[TrainingData]) -> Tensor:
+    """Return the class shares that sets imply: (problems, classes), in double precision."""
+    shares = [np.asarray(problem.prior.mean(axis=0)).ravel() for problem in problems]
+    return torch.as_tensor(np.stack(shares), dtype=torch.float64)
 
 
 class DynamicRebalancing(Rule):

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_integer, check_real
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
+from disambig.methods.deep.records import implied_shares
 from disambig.methods.networks.base import NetworkClassifier
-from disambig.methods.networks.candidate_tables import CandidatePlaces, implied_shares
 from disambig.methods.networks.sinkhorn import reliable_rows, sinkhorn_labels
 
 # As in the authors' code: how quickly the class shares follow the network in the first epochs and
@@ -43,7 +43,6 @@ class SinkhornRefinement(LossRule):
     """
 
     n_views = 2
-    looks_at_all_rows = True
 
     def __init__(
         self,
@@ -65,17 +64,10 @@ class SinkhornRefinement(LossRule):
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Begin with the class shares that the candidate sets imply."""
         self.shares = implied_shares(problems).to(device)
-        places = CandidatePlaces.of(problems, device)
-        self._row_of_candidate = torch.cat([place.rows for place in places])
-        self._class_of_candidate = torch.cat([place.columns for place in places])
-        sizes = torch.tensor([len(place.rows) for place in places], device=device)
-        numbers = torch.arange(len(places), device=device)
-        self._problem_of_candidate = numbers.repeat_interleave(sizes)
-        counts = [[problem.prior.shape[0]] for problem in problems]
-        self._counts = torch.tensor(counts, dtype=torch.float64, device=device)
         self._view, *mixing = (streams_of_problems(problems, device, n) for n in range(3))
         self._mixing_streams = (mixing[0], mixing[1])
-        self._eta = torch.zeros(1, dtype=torch.float64, device=device)
+        numbers = torch.zeros(3, 1, dtype=torch.float64, device=device)
+        self._eta, self._share, self._speed = numbers
 
     def row_state(self) -> dict[str, RowState]:
         """Keep confidences, Sinkhorn's labels, and which rows are reliable."""
@@ -85,47 +77,38 @@ class SinkhornRefinement(LossRule):
         """Return the class shares."""
         return {"shares": self.shares}
 
-    def look_at_all_rows(self, probabilities: Sequence[Tensor]) -> None:
-        """Keep what the network says, for ``begin_epoch``."""
-        self._said = probabilities
-
-    def between_epochs(self, tables: Mapping[str, Tensor]) -> None:
-        """Keep where labels are written to."""
-        self._tables = tables
-
     def begin_epoch(self, epoch: int) -> None:
-        """Estimate the class shares, label all rows, and choose the reliable ones."""
+        """Set the weight and the share of reliable rows, and the speed of the class shares."""
         ramp = min(1.0, (epoch - 1) / self.warm_up_epochs) if self.warm_up_epochs else 1.0
         self._eta.fill_(self.weight * ramp)
-        self._tables["reliable"].zero_()
-        if epoch == 1:
-            return
-        speed = _FAST if epoch - 1 <= self.estimation_epochs else _SLOW
-        share = _FIRST_RELIABLE + (self.reliable - _FIRST_RELIABLE) * ramp
-        # All problems at once; shorter ones are filled up with zeros.
-        said = [found[0].double() for found in self._said]
-        probabilities = torch.nn.utils.rnn.pad_sequence(said, batch_first=True)
-        candidates = self._problem_of_candidate, self._row_of_candidate, self._class_of_candidate
-        inside = torch.zeros_like(probabilities)
-        inside[candidates] = probabilities[candidates]
-        rows = torch.arange(inside.shape[1], device=inside.device)
-        is_real = (rows < self._counts).unsqueeze(-1)
-        kinds = torch.arange(inside.shape[2], device=inside.device)
-        predicted = (inside.argmax(-1, keepdim=True) == kinds) & is_real
-        self.shares.lerp_(predicted.double().sum(1) / self._counts, speed)
-        labels = sinkhorn_labels(inside, self.shares, self.power, self._counts)
-        self._tables["labels"][0, : len(candidates[0])] = labels[candidates].to(self.dtype)
-        reliable = reliable_rows(
-            labels, probabilities, self.shares, share, self.threshold, self._counts
-        )
-        in_order = reliable[is_real.squeeze(-1)]
-        self._tables["reliable"][0, : len(in_order), 0] = in_order.to(self.dtype)
+        self._share.fill_(_FIRST_RELIABLE + (self.reliable - _FIRST_RELIABLE) * ramp)
+        self._speed.fill_(_FAST if epoch - 1 <= self.estimation_epochs else _SLOW)
+        # Before the first epoch no row is reliable.
+        self.looks_at_all_rows = epoch > 1
 
-    def views(self, features: Tensor, is_real: Tensor, step: int | Tensor) -> Sequence[Tensor]:
-        """Return a noisy view, and rows mixed with others."""
-        n_networks = features.shape[1]
-        self._mixing = Mixing.drawn(_MIXING, is_real, self._mixing_streams, n_networks, step)
-        return [tabular_view(features, self._view, step), self._mixing.of(features)]
+    def look_at_all_rows(self, batch: LossBatch) -> Mapping[str, Tensor]:
+        """Estimate the class shares, label all rows, and choose the reliable ones."""
+        said = batch.seen.probabilities().double().squeeze(1)
+        is_real = batch.is_real.squeeze(1).unsqueeze(-1)
+        counts = is_real.sum(1).double()
+        inside = said * (batch.is_candidate.squeeze(1) & is_real)
+        kinds = torch.arange(said.shape[-1], device=said.device)
+        predicted = (inside.argmax(-1, keepdim=True) == kinds) & is_real
+        self.shares.lerp_(predicted.sum(1).double() / counts, self._speed)
+        labels = sinkhorn_labels(inside, self.shares, self.power, counts)
+        reliable = reliable_rows(labels, said, self.shares, self._share, self.threshold, counts)
+        return {
+            "labels": batch.in_slots(labels.unsqueeze(1)).to(self.dtype),
+            "reliable": reliable[:, None, :, None].to(self.dtype),
+        }
+
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:
+        """Return a noisy view, and rows mixed with others, and how."""
+        mixing = Mixing.drawn(
+            _MIXING, is_real, self._mixing_streams, features.shape[2], steps, dtype=self.dtype
+        )
+        views = [tabular_view(features, self._view, steps), mixing.of(features)]
+        return Drawn(views, mixing._asdict())
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of reliable rows by their labels, of others by their confidences."""
@@ -134,7 +117,7 @@ class SinkhornRefinement(LossRule):
         reliable = (batch.state["reliable"][..., 0] > 0) & batch.is_real
         view, mixed = batch.views
         log_probabilities = batch.seen.log_probabilities()
-        targets = self._mixing.of(torch.where(reliable.unsqueeze(-1), labels, confidences))
+        targets = Mixing(**batch.drawn).of(torch.where(reliable.unsqueeze(-1), labels, confidences))
         by_labels = (
             -(labels * (log_probabilities + view.log_probabilities())).sum(-1)
             - (targets * mixed.log_probabilities()).sum(-1)
@@ -228,6 +211,7 @@ class SoLar(NetworkClassifier):
             "Instead of an augmented image, a view has Gaussian noise and some features left out.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
+            "Batch norm normalises rows, views and mixed rows of a batch together.",
             "Where candidates carry weights, the first confidences and the first class shares "
             "follow these, not 1/|S|.",
         ),

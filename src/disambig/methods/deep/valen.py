@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from disambig._core.parameters import check_integer, check_real
 from disambig._core.typing import FloatArray, IntArray
-from disambig.engine.draws import dirichlet, log_gamma_draws
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
+from disambig.engine.draws import dirichlet, gamma_numbers, log_gamma_draws
+from disambig.engine.loss_rule import Drawn, Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, uniform
 from disambig.methods.base import MethodCard
@@ -68,14 +68,16 @@ class LabelEnhancement(LossRule):
         ]
         neighbors = _neighbors_of_all(features, self.n_neighbors)
         self._neighbors = torch.as_tensor(neighbors, device=device)
-        n_classes, n_features = problems[0].prior.shape[1], problems[0].features.shape[1]
+        self._n_classes = n_classes = problems[0].prior.shape[1]
+        n_features = problems[0].features.shape[1]
         streams = streams_of_problems(problems, device, _FIRST_WEIGHTS)
         self._decoder = []
         for layer, n_inputs in enumerate((n_classes, n_features)):
-            drawn, _ = uniform(streams, (1, n_inputs, n_features), layer)
+            number = torch.tensor([layer], device=device)
+            drawn, _ = uniform(streams, (1, n_inputs, n_features), number)
             # Glorot and Bengio (2010), and biases of the authors.
             bound = math.sqrt(6 / (n_inputs + n_features))
-            weight = (drawn.to(self.dtype) * 2 - 1) * bound
+            weight = (drawn[0].to(self.dtype) * 2 - 1) * bound
             bias = weight.new_full((len(problems), 1, 1, n_features), 0.01)
             self._decoder += [weight.requires_grad_(), bias.requires_grad_()]
 
@@ -91,6 +93,11 @@ class LabelEnhancement(LossRule):
         """Keep confidences of the candidates: by the predictor, and drawn from the encoder."""
         return {"confidences": RowState()}
 
+    def draw(self, features: Tensor, is_real: Tensor, steps: Tensor) -> Drawn:  # noqa: ARG002  # each row by itself
+        """Return the numbers that label distributions are drawn by."""
+        shape = (1, features.shape[-2], self._n_classes)
+        return Drawn(others={"gamma": gamma_numbers(self._streams, shape, steps)})
+
     def loss(self, batch: LossBatch) -> Loss:
         """Return the loss of the predictor and that of the encoder."""
         confidences = batch.over_classes(batch.state["confidences"])
@@ -103,7 +110,7 @@ class LabelEnhancement(LossRule):
             state = batch.in_slots(predicted).expand(-1, 2, -1, -1)
             return Loss(torch.cat([taught, torch.zeros_like(taught)], 1), {"confidences": state})
         concentration = batch.among_candidates(encoded) + _LEAST
-        log_draws = log_gamma_draws(concentration, self._streams, batch.step)
+        log_draws = log_gamma_draws(concentration, batch.drawn["gamma"])
         drawn = dirichlet(concentration, log_draws)
         learned = (
             self._reconstruction(batch, drawn)
@@ -112,7 +119,7 @@ class LabelEnhancement(LossRule):
         )
         # A draw, divided by what of it lies on the candidates.
         posterior = batch.among_candidates(log_draws)
-        posterior = self.correction * posterior + (1 - self.correction) * of_predictor
+        posterior = torch.lerp(of_predictor, posterior, self.correction)
         state = batch.in_slots(torch.cat([predicted, posterior], 1))
         return Loss(torch.cat([taught, learned], 1), {"confidences": state})
 
@@ -121,9 +128,8 @@ class LabelEnhancement(LossRule):
         first, first_bias, second, second_bias = self._decoder
         features = (drawn @ first + first_bias).relu() @ second + second_bias
         of_features = (features - batch.features[:, 1:]).square().mean(-1)
-        of_candidates = functional.binary_cross_entropy_with_logits(
-            drawn, batch.is_candidate.to(drawn.dtype), reduction="none"
-        ).mean(-1)
+        # The cross-entropy of sigmoids.
+        of_candidates = (functional.softplus(drawn) - drawn * batch.is_candidate).mean(-1)
         is_real = batch.is_real.unsqueeze(-2)
         likeness = (drawn @ drawn.mT).sigmoid().masked_fill(~is_real, -torch.inf).softmax(-1)
         differences = (likeness - self._adjacency(batch.rows, drawn)).square()

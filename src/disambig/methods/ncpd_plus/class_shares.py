@@ -96,6 +96,7 @@ class BalancedCooperation(ProgressiveCooperation):
         Of the correction; see ``ClassShares``.
     """
 
+    looks_across_rows = True
     shares: ClassShares
 
     def __init__(

@@ -71,6 +71,9 @@ class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, Part
     ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
     ``_to_be_repeated``.
 
+    Where torch.distributed has a process group, its processes train together, and each of them
+    gets the model that one process would; ``disambig.engine.ranks.alone`` leaves the others out.
+
     Parameters
     ----------
     hidden : int or sequence of int, default=1024

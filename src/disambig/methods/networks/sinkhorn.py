@@ -29,21 +29,20 @@ def sinkhorn_labels(inside: Tensor, shares: Tensor, power: float, counts: Tensor
     largest = inside.amax(-1).clamp(min=_TINY)
     # Every row gets a factor in any case: with this one its largest number does not vanish.
     kernel = torch.where(inside > 0, (inside / largest.unsqueeze(-1)) ** power, 0)
-    of_rows = largest**power / counts
-    of_classes = shares
+    of_rows = (largest**power / counts).unsqueeze(-2)
+    of_classes, of_row = shares.unsqueeze(-1), 1 / counts.unsqueeze(-1)
+    share = of_classes
     for _ in range(_ROUNDS):
-        found = (of_rows.unsqueeze(-2) @ kernel).squeeze(-2)
-        of_classes = shares / found.clamp(min=_TINY)
-        found = (kernel @ of_classes.unsqueeze(-1)).squeeze(-1)
-        of_rows = 1 / counts / found.clamp(min=_TINY)
-    return kernel * (of_rows * counts).unsqueeze(-1) * of_classes.unsqueeze(-2)
+        of_classes = share / (of_rows @ kernel).clamp_(min=_TINY).mT
+        of_rows = of_row / (kernel @ of_classes).clamp_(min=_TINY).mT
+    return kernel * (of_rows * counts.unsqueeze(-1)).mT * of_classes.mT
 
 
 def reliable_rows(
     labels: Tensor,
     probabilities: Tensor,
     shares: Tensor,
-    share: float,
+    share: float | Tensor,
     threshold: float,
     counts: Tensor,
 ) -> Tensor:
@@ -58,7 +57,7 @@ def reliable_rows(
         Sinkhorn's labels, and what the network says of all classes.
     shares : Tensor of shape (problems, classes)
         Of the rows.
-    share : float
+    share : float or Tensor of one number
         rho.
     threshold : float
         tau: the network is sure above this ``sum_j q_j p_j``.
