@@ -8,7 +8,7 @@ import numpy as np
 from disambig.bench.statistics import average_ranks
 from fold_trials import CORRUPTION
 from network_claims import CLAIMS, LEVEL, Folds, difference, record_of
-from networks import CONDITIONS, FLIPS, IMBALANCE, INSTANCE, MADE, MISS
+from networks import CONDITIONS, FLIPS, IMBALANCE, INSTANCE, MADE, MISS, network_methods
 from results_page import markdown_table, write_page
 
 CONDITIONED = tuple((condition, MADE) for condition in CONDITIONS)
@@ -138,19 +138,20 @@ def backbone_sentence(found: Found) -> str:
 
 def missing_sentence(found: Found) -> str:
     """Say what was not measured."""
+    names = network_methods()
     lacking = {
         title(place): [
             f"{method} ({backbone})"
             for backbone in BACKBONES
-            for method in methods_of(found)
+            for method in names
             if not folds_of(found, place, method, backbone)
         ]
         for place in DATA
     }
     said = [
-        f"{data}: {'all methods' if len(names) == 2 * len(methods_of(found)) else ', '.join(names)}"
-        for data, names in lacking.items()
-        if names
+        f"{data}: {'all methods' if len(cells) == 2 * len(names) else ', '.join(cells)}"
+        for data, cells in lacking.items()
+        if cells
     ]
     return f"Not measured yet: {'; '.join(said)}." if said else ""
 

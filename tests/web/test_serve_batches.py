@@ -27,7 +27,7 @@ def test_requests_that_come_together_get_what_each_would_get_alone(limits):
         first = clients.submit(server.ask, "/predict", rows(2))
         assert classifier.has_begun.wait(PATIENCE)
         answers = [clients.submit(server.ask, "/predict?top=3", some) for some in asked]
-        wait_until(lambda: metric(server, "disambig_queue_requests") == 17)
+        wait_until(lambda: metric(server, "disambig_queue_waiting") == 16)
         classifier.may_go_on.set()
         assert first.result()[1]["predictions"] == expected(rows(2))
         for some, answer in zip(asked, answers, strict=True):
@@ -46,7 +46,7 @@ def test_a_request_that_is_refused_changes_nothing_for_the_others():
         first = clients.submit(server.ask, "/predict", rows(1))
         assert classifier.has_begun.wait(PATIENCE)
         answers = [clients.submit(server.ask, "/predict", some) for some in (rows(3), bad, rows(2))]
-        wait_until(lambda: metric(server, "disambig_queue_requests") == 4)
+        wait_until(lambda: metric(server, "disambig_queue_waiting") == 3)
         classifier.may_go_on.set()
         assert first.result()[0] == 200
         (good, said), (refused, error), (other, more) = (one.result() for one in answers)
@@ -75,7 +75,7 @@ def test_a_fault_is_told_to_whom_it_meets_and_nobody_else(caplog):
         first = clients.submit(server.ask, "/predict", rows(1))
         assert waiting.has_begun.wait(PATIENCE)
         answers = [clients.submit(server.ask, "/predict", rows(n)) for n in (2, 3, 4)]
-        wait_until(lambda: metric(server, "disambig_queue_requests") == 4)
+        wait_until(lambda: metric(server, "disambig_queue_waiting") == 3)
         waiting.may_go_on.set()
         assert first.result()[0] == 200
         two, three, four = (one.result() for one in answers)

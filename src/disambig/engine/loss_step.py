@@ -357,13 +357,16 @@ class LossStep:
         """Let averaged networks follow the networks a little."""
         if self._averaged is None or self._rule.average is None:
             return
-        present = self._networks.state_dict()
-        for name, value in self._averaged.state_dict().items():
-            if value.is_floating_point():
-                value.lerp_(present[name], 1 - self._rule.average)
-            else:
-                # Modules of the user may count, such as the batches that they have seen.
-                value.copy_(present[name])
+        present, averaged = self._networks.state_dict(), self._averaged.state_dict()
+        # Modules of the user may count, such as the batches that they have seen.
+        numbers = [name for name, value in averaged.items() if value.is_floating_point()]
+        for name in averaged.keys() - numbers:
+            averaged[name].copy_(present[name])
+        torch._foreach_lerp_(
+            [averaged[name] for name in numbers],
+            [present[name] for name in numbers],
+            1 - self._rule.average,
+        )
 
 
 def _rows_of_all(counts: Sequence[int], device: torch.device) -> Tensor:

@@ -14,7 +14,7 @@ from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches, Candidates, CandidateTable
 from disambig.engine.device import quiet_surroundings, runs_kernels
 from disambig.engine.fast.adam import Adam
-from disambig.engine.fast.layers import log_softmax
+from disambig.engine.fast.layers import Prepared, log_softmax
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.fast.step import Clock, Kind, ReplayedStep, RowsInBatch
@@ -404,7 +404,7 @@ class Training:
     def _train_step(self, step: PreparedStep, phase: Hashable) -> None:
         """Learn from one batch, by operations of torch."""
         rows, candidates = step.rows, step.candidates
-        logits = self._of_seen_rows(self.networks(step.inputs, rows, self._clock.total))
+        logits = self._ask(step.inputs, rows)
         by_problem = (len(candidates.rows), self._n_networks, *logits.shape[1:])
         seen = seen_in(logits.view(by_problem), candidates)
         targets = self._targets(seen, candidates, phase)
@@ -418,23 +418,21 @@ class Training:
         )
         log_probabilities = seen.log_probabilities
         if step.noisy is not None:
-            logits = self._of_seen_rows(self.networks(step.noisy, rows, self._clock.total))
+            logits = self._ask(step.noisy, rows)
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        share = slice(None) if self._sees_share else self._share
-        gradient = gradient_of_logits(
-            log_probabilities[:, :, share], targets.at(share), candidates.columns[:, :, share]
-        )
+        here = slice(None) if self._sees_share else self._share
+        columns = candidates.columns[:, :, here]
+        gradient = gradient_of_logits(log_probabilities[:, :, here], targets.at(here), columns)
         # The loss is the mean over the real rows.
         self.networks.backward(gradient.flatten(0, 1).mul_(rows.averaging.mT))
         self.ranks.sum_gradients(self.networks.parameters())
         self._adam.update()
         self._clock.advance()
 
-    def _of_seen_rows(self, logits: Tensor) -> Tensor:
-        """Return the logits of the rows that the rule sees; the given ones are of the share here.
-
-        They lie in memory as these do.
-        """
+    def _ask(self, inputs: Prepared, rows: RowsInBatch) -> Tensor:
+        """Return the logits of the rows that the rule sees."""
+        logits = self.networks(inputs, rows, self._clock.total)
+        # As they lie in memory.
         return logits if self._sees_share else self.ranks.gather(logits.mT, -1).mT
 
     def _targets(self, seen: Seen, candidates: Candidates, phase: Hashable) -> Targets:

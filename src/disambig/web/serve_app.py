@@ -79,7 +79,8 @@ def model_app(
         return json_response({"ready": ready}, 200 if ready else 503)
 
     async def show_metrics(_: Request) -> Response:
-        return Response(metrics.text(places=limits.queue), media_type=CONTENT_TYPE)
+        text = metrics.text(places=limits.queue, queued=predictor.queued)
+        return Response(text, media_type=CONTENT_TYPE)
 
     async def describe(_: Request) -> Response:
         return json_response(description)

@@ -105,6 +105,11 @@ class BatchPredictor:
         """Whether requests are answered."""
         return not self._is_ending and (self._thread is None or self._thread.is_alive())
 
+    @property
+    def queued(self) -> int:
+        """How many requests wait until those before them are predicted."""
+        return self._jobs.qsize()
+
     @contextmanager
     def place(self) -> Iterator[None]:
         """Hold one of the places for requests; refuse where there is none."""

@@ -65,18 +65,22 @@ class ServeMetrics:
             self._batch_rows.add(n_rows)
             self._batch_requests.add(n_requests)
 
-    def text(self, *, places: int) -> str:
-        """Return the text; ``places`` is the largest number that may be waiting."""
-        with self._lock:
-            return "".join(f"{line}\n" for line in self._lines(places))
+    def text(self, *, places: int, queued: int) -> str:
+        """Return the text.
 
-    def _lines(self, places: int) -> Iterator[str]:
+        ``places`` is how many requests may be there at once, ``queued`` how many of them only wait.
+        """
+        with self._lock:
+            return "".join(f"{line}\n" for line in self._lines(places, queued))
+
+    def _lines(self, places: int, queued: int) -> Iterator[str]:
         yield from _head("requests_total", "counter", "Requests for predictions, by status.")
         for status, count in sorted(self._by_status.items()):
             yield f'disambig_requests_total{{status="{status}"}} {count}'
         for name, kind, what, value in (
             ("rows_total", "counter", "Rows that were predicted.", self._rows),
             ("queue_requests", "gauge", "Requests that are not answered yet.", self.waiting),
+            ("queue_waiting", "gauge", "Requests that wait for others to be predicted.", queued),
             ("queue_places", "gauge", "Requests that may be there at once.", places),
         ):
             yield from _head(name, kind, what)

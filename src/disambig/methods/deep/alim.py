@@ -147,7 +147,8 @@ class ALIM(NetworkClassifier):
     ----------
     miss_rate : float, default=0.1
         Share of the candidate sets that do not hold the right label (:math:`\eta`), from 0 to below
-        1. ``find_misses`` estimates it; with 0 labels outside never count.
+        1. ``find_misses`` estimates it; with 0 labels outside never count. Too high a rate costs
+        accuracy: in so many rows a label outside wins, right or not.
     start_epoch : int, default=20
         Epochs in which labels outside count nothing (:math:`e_0`).
     power : float, default=2
@@ -186,8 +187,10 @@ class ALIM(NetworkClassifier):
             "The miss rate is a parameter that nobody reads off true labels; benchmarks in public "
             "code give the true one.",
             "Of the paper's two ways to make confidences, the one with a power, here 2; in the "
-            "authors' code a single label wins. On Lost and on digits this was better than a "
-            "single label, and than a power of 1, by which networks on digits collapsed.",
+            "authors' code a single label wins. Where 3 sets of digits in 10 missed the truth, "
+            "0.93 of new labels were right with a power of 2, 0.67 with 1, 0.78 by PRODEN. Where "
+            "none misses it, 1 is better: on Lost 0.79 by a linear network and a miss rate of "
+            "zero, 0.75 with 2, 0.78 by PRODEN.",
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
             "Batch norm normalises rows and mixed rows of a batch together.",
