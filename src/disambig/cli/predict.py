@@ -109,7 +109,7 @@ def predict(
         frame = load_new_rows(file, file_options, fitted, with_groups=with_groups)
         embeddings = None
         if features is not None:
-            limit = file_options.max_memory
+            limit = file_options.memory
             embeddings = read_embeddings(features, frame, id=id, max_memory=limit)
         predictions = fitted.predict(
             frame,

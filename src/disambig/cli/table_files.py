@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
+from disambig._core.memory import memory_for_work
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig._core.processes import available_cores
@@ -21,9 +22,10 @@ from disambig.cli.tool_files import imported_file, new_rows, options_of, refuse_
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.exchange.decided import decisions_of
-from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.content import STANDARD_STREAM, read_size
 from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
 from disambig.tabular.files.formats import find_format, find_writer, read_table
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.annotations import (
     check_same_within_items,
     one_row_per_item,
@@ -37,6 +39,8 @@ from disambig.tabular.labels.reviewers import decisions_in
 from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
+# What a command needs, over what a data frame of its table takes: features, networks, results.
+_TIMES_THE_TABLE = 4
 # What an array of a .mat or .npz is called that says which rows come together.
 GROUPS_IN_ARRAYS = "groups"
 
@@ -44,6 +48,18 @@ if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
     from disambig.tabular.cleaned_table import CleanedTable
     from disambig.tabular.table_model import TableModel
+
+
+def open_file(file: str, options: FileOptions, **arrays: bool) -> Table:
+    """Return the table in a file: on disk if it is in Parquet, and would need too much memory."""
+    file_format = find_format(file, options.format)
+    is_parquet = file_format is not None and file_format.in_folders
+    if is_parquet and file != STANDARD_STREAM and Path(file).exists():
+        table = TableOnDisk(file)
+        most = memory_for_work() if options.memory is None else read_size(options.memory)
+        if table.memory * _TIMES_THE_TABLE > most:
+            return table
+    return read_file(file, options, **arrays)
 
 
 def read_file(
@@ -57,7 +73,7 @@ def read_file(
         encoding=options.encoding,
         with_truth=with_truth,
         with_groups=with_groups,
-        max_memory=options.max_memory,
+        max_memory=options.memory,
     )
     refuse_hidden_export(frame, file, options)
     return frame
@@ -82,7 +98,7 @@ def load_table(
     groups: GroupOptions,
     *,
     unnamed_groups: bool = True,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+) -> tuple[Table, dict[str, Any]]:
     """Return the table that the options name, and what ``fit_table`` and others take besides.
 
     With ``unnamed_groups``, the groups that a .mat or .npz holds are there to be noticed.
@@ -92,7 +108,10 @@ def load_table(
     named = (*(labels.labels or ()), labels.item, labels.annotator, labels.label)
     imported = imported_file(file, options, named)
     if imported is None:
-        frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
+        arrays = {"with_truth": with_truth, "with_groups": with_groups}
+        # A long table becomes another one, of its items.
+        read = read_file if labels.is_long else open_file
+        frame: Table = read(file, options, **arrays)
         file_format = find_format(file, options.format)
     else:
         frame, file_format = imported.frame, None
@@ -117,7 +136,7 @@ def load_table(
         "id": features.id,
         **group_parameters(groups),
     }
-    if labels.is_long:
+    if isinstance(frame, pd.DataFrame) and labels.is_long:
         frame, columns = _with_annotations(frame, options, labels, columns)
     else:
         labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
@@ -126,14 +145,12 @@ def load_table(
         columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     if embedding_file is not None:  # of the rows that a long table has become
         columns["embeddings"] = read_embeddings(
-            embedding_file, frame, id=columns["id"], max_memory=options.max_memory
+            embedding_file, frame, id=columns["id"], max_memory=options.memory
         )
     return frame, columns
 
 
-def split_features(
-    features: list[str] | None, frame: pd.DataFrame
-) -> tuple[list[str] | None, str | None]:
+def split_features(features: list[str] | None, frame: Table) -> tuple[list[str] | None, str | None]:
     """Return the columns that --features names, if any, and its file of embeddings."""
     names = features or []
     files = [name for name in names if name not in frame.columns and is_embedding_file(name)]
@@ -181,7 +198,7 @@ def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
         votes=labels.votes,
         column_per_label=labels.column_per_label,
         empty=labels.if_empty,
-        max_memory=options.max_memory,
+        max_memory=options.memory,
     )
 
 
@@ -196,7 +213,7 @@ def group_parameters(options: GroupOptions) -> dict[str, Any]:
 
 def load_decisions(
     paths: Sequence[Path] | None,
-    frame: pd.DataFrame,
+    frame: Table,
     id: str | None,
     options: FileOptions,
 ) -> dict[int, Decision] | None:
@@ -211,18 +228,18 @@ def load_decisions(
 
 
 def _read_decisions(path: Path, id: str | None, options: FileOptions) -> pd.DataFrame:
-    imported = imported_file(str(path), FileOptions(max_memory=options.max_memory))
+    imported = imported_file(str(path), FileOptions(memory=options.memory))
     if imported is not None:
         return decisions_of(imported, id=id)
     try:  # as a page saves them, with commas
-        return read_file(str(path), FileOptions(max_memory=options.max_memory))
+        return read_file(str(path), FileOptions(memory=options.memory))
     except TableError:  # or else as the table is written
         return _read_beside(path, options)
 
 
-def method_of(options: MethodOptions, n_models: int) -> "PartialLabelClassifier":
+def method_of(options: MethodOptions, n_models: int, table: Table) -> "PartialLabelClassifier":
     """Return the method that the options name, with its parameters, to train so many models."""
-    from disambig.tabular.task import chosen_method  # slow to import
+    from disambig.tabular.task import method_for  # slow to import
 
     parameters = dict(_parameter(text) for text in options.set or ())
     if options.time is not None:
@@ -234,7 +251,7 @@ def method_of(options: MethodOptions, n_models: int) -> "PartialLabelClassifier"
         # Some models are trained at the same time, the others one after another.
         n_at_once = min(options.jobs or available_cores(), n_models)
         parameters["time_budget"] = _seconds(options.time) / math.ceil(n_models / n_at_once)
-    return chosen_method(options.method, parameters)
+    return method_for(table, options.method, parameters)
 
 
 def _seconds(text: str) -> float:
@@ -263,7 +280,7 @@ def miss_rate_of(options: MethodOptions) -> float | Literal["auto"]:
 
 def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:
     """Read another table, in the delimiter and encoding of the first where both are CSV."""
-    alike = options if _is_csv(path) else FileOptions(max_memory=options.max_memory)
+    alike = options if _is_csv(path) else FileOptions(memory=options.memory)
     return read_file(str(path), replace(alike, format=None))
 
 

@@ -1,6 +1,8 @@
 """What is done unless somebody says otherwise; the help of the commands shows it."""
 
 DEFAULT_METHOD = "auto"
+# Of tables that stay on disk.
+DEFAULT_ON_DISK = "ncpd"
 # Models that judge the rows that they were not trained on.
 DEFAULT_FOLDS = 5
 # Share of the expected errors that a second look is to find.

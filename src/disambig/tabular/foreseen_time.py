@@ -2,16 +2,20 @@
 
 import heapq
 
+import numpy as np
 from sklearn.base import clone
 
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.cost import estimate_fit_seconds
 from disambig.methods.misses import ROUNDS
+from disambig.tabular.columns.values_on_disk import ValuesOnDisk, values_in_memory
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.judged_rows import Rate
 from disambig.tabular.table_model import untrained_model
 from disambig.tabular.task import TableTask
 from disambig.tabular.work_folder import WorkFolder
+
+_MOST_ROWS_TRIED = 20_000
 
 
 def tell_time(
@@ -32,8 +36,14 @@ def tell_time(
     if not queue.is_asked_for_time or (work is not None and work.has_parts()):
         return
     classifier: PartialLabelClassifier = clone(method)
-    _, features = untrained_model(task.plan, task.values, classifier)
-    one = estimate_fit_seconds(classifier, features, task.training)
+    values, training, share = task.values, task.training, 1.0
+    if isinstance(values, ValuesOnDisk) and len(values) > _MOST_ROWS_TRIED:
+        # An epoch of networks takes as long for every row.
+        rows = np.arange(_MOST_ROWS_TRIED)
+        share = len(rows) / len(values)
+        values, training = values.take(rows), training[rows]
+    _, features = untrained_model(task.plan, values_in_memory(values), classifier)
+    one = estimate_fit_seconds(classifier, features, training) / share
     # Where annotators are weighed, or sets may miss the truth, folds are trained in several rounds.
     n_rounds = 1 if task.annotators is None else task.annotators.n_rounds
     n_rounds += ROUNDS if miss_rate != 0 else 0

@@ -19,8 +19,10 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.solvers.conformal import prediction_mask
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values import ColumnPlan, column_values
+from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.feature_cache import features_on_disk
 from disambig.tabular.labels.label_cells import write_cells
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.labels.new_sets import rank_candidates, read_new_sets
@@ -246,14 +248,18 @@ def _possible_columns(probabilities: FloatArray, threshold: float) -> list[list[
 
 
 def untrained_model(
-    plan: ColumnPlan, values: pd.DataFrame, classifier: "PartialLabelClassifier"
+    plan: ColumnPlan,
+    values: Values,
+    classifier: "PartialLabelClassifier",
+    listener: FitListener | None = None,
 ) -> tuple[TableModel, Features]:
     """Return a model whose transformer is fitted, and the features to fit its classifier on.
 
     Features are scaled once. Columns of a table have units of their own, so numbers are
     standardised here, columns of 0 and 1 are left alone, and the ``scaling`` of the classifier is
     set to "none". One whose ``scaling`` is another than its default does it by itself. Words of
-    texts stay sparse features where the classifier takes such.
+    texts stay sparse features where the classifier takes such. Features of values on disk are kept
+    in a file, and mapped from it.
     """
     scaling = classifier.get_params(deep=False).get("scaling", "none")
     parameter = inspect.signature(type(classifier)).parameters.get("scaling")
@@ -268,7 +274,12 @@ def untrained_model(
         scaling=kind,
         sparse=classifier.accepts_sparse and not classifier.prefers_dense,
     )
-    return TableModel(plan, transformer, classifier), transformer.transform(values)
+    features: Features
+    if isinstance(values, ValuesOnDisk):
+        features = features_on_disk(transformer, values, listener)
+    else:
+        features = transformer.transform(values)
+    return TableModel(plan, transformer, classifier), features
 
 
 def load_model(folder: str | os.PathLike[str], *, only_predict: bool = False) -> TableModel:

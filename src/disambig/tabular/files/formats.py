@@ -60,6 +60,7 @@ class Format:
     delimiter: str | None = None  # the usual one, where another can be chosen
     has_encoding: bool = False  # whether it is text, whose encoding can be chosen
     is_dataset: bool = False  # whether the reader returns a PartialLabelDataset
+    in_folders: bool = False  # whether several files in a folder are one table
     library: str | None = None  # the package that reads and writes it
     extra: str | None = None  # the extra of disambig that installs it
     holds_more: str = ""  # what a file may hold besides the table, and would lose if overwritten
@@ -141,6 +142,7 @@ FORMATS = (
         suffixes=(".parquet",),
         reader=f"{_FILES}.parquet:read_parquet",
         writer=f"{_FILES}.parquet:write_parquet",
+        in_folders=True,
         library="pyarrow",
         extra="parquet",
     ),
@@ -176,6 +178,8 @@ def find_format(path: str | os.PathLike[str], given: str | None = None) -> Forma
         if given not in by_name:
             raise UnknownNameError("format of tables", given, list(by_name))
         return by_name[given]
+    if Path(path).is_dir():
+        return next(each for each in FORMATS if each.in_folders)
     suffix = without_packing(path).suffix.lower()
     found = next((each for each in FORMATS if suffix in each.suffixes), None)
     # Other formats are packed in themselves.
@@ -261,8 +265,9 @@ def read_table(
     ----------
     source : str or path
         A ``.csv``, ``.tsv``, ``.json``, ``.jsonl`` (or ``.ndjson``), ``.parquet``, ``.xlsx``,
-        ``.mat`` or ``.npz`` file, or ``"-"`` for standard input. Text may be packed, as in
-        ``.csv.gz``, ``.bz2``, ``.xz``, ``.zip`` and ``.zst``. Cells of CSV and TSV stay strings, as
+        ``.mat`` or ``.npz`` file, a folder of ``.parquet`` files that are one table, or ``"-"`` for
+        standard input. Text may be packed, as in ``.csv.gz``, ``.bz2``, ``.xz``, ``.zip`` and
+        ``.zst``. Cells of CSV and TSV stay strings, as
         they are written; other formats keep their types. The arrays of a ``.mat`` or ``.npz``
         become columns of features and a column ``label`` with lists of labels.
     format : str, optional

@@ -1,0 +1,118 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from disambig import audit_table, fit_table, read_table
+from disambig._core.errors import ParameterError, TableError
+from disambig.tabular import TableOnDisk
+from tabular.on_disk_tables import many_kinds, write_parts
+
+pytest.importorskip("pyarrow.parquet")
+pytestmark = pytest.mark.filterwarnings("ignore:Left out 'id'", "ignore:Training ends after")
+
+QUICK = {"epochs": 2, "hidden": 16, "batch_size": 64}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a table as three files."""
+    return write_parts(many_kinds(), tmp_path_factory.mktemp("tables") / "parts")
+
+
+def ncpd() -> object:
+    """Return a method that is trained in no time."""
+    from disambig import NCPDClassifier
+
+    return NCPDClassifier(**QUICK)
+
+
+def test_an_audit_on_disk_says_what_it_says_in_memory(parts: Path) -> None:
+    given = {"truth": "truth", "id": "id"}
+    on_disk = audit_table(TableOnDisk(parts), **given)
+    assert on_disk.to_json() == audit_table(read_table(parts), **given).to_json()
+
+
+def test_an_audit_of_many_rows_looks_at_features_of_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = many_kinds(800)
+    frame.loc[2, frame.columns[:9]] = frame.loc[3, frame.columns[:9]]
+    frame.loc[[2, 3], "label"] = ["w", "x"]
+    frame.loc[790, "label"] = "W"  # looks like a slip, and is in no sampled run
+    frame.loc[700, "label"] = None
+    table = TableOnDisk(write_parts(frame, tmp_path / "parts"))
+    monkeypatch.setattr("disambig.tabular.audit.table_audit._ROWS_LOOKED_AT", 200)
+    audit = audit_table(table, truth="truth")
+    found = {finding.kind: finding.rows for finding in audit.findings}
+    assert found["no_label"] == (701,)
+    assert found["spelled_alike"] == (791,)
+    assert found["contradictions"] == (3, 4)
+    assert any("200 rows, from all parts" in notice for notice in audit.notices)
+
+
+def test_a_fit_on_disk_predicts_and_estimates_as_in_memory(parts: Path) -> None:
+    given = {"truth": "truth", "n_folds": 2, "random_state": 3}
+    in_memory = fit_table(read_table(parts), method=ncpd(), **given)
+    on_disk = fit_table(TableOnDisk(parts), method=ncpd(), **given)
+    assert on_disk.estimate is not None
+    frame = many_kinds()
+    # Scales differ in the last bits, as columns are added up by themselves.
+    np.testing.assert_allclose(
+        on_disk.predict_proba(frame), in_memory.predict_proba(frame), rtol=0, atol=1e-4
+    )
+    chosen, expected = (model.predict(frame)["predicted_label"] for model in (on_disk, in_memory))
+    assert chosen.tolist() == expected.tolist()
+
+
+def test_without_a_method_networks_learn_and_others_are_refused(parts: Path) -> None:
+    with pytest.raises(ParameterError, match=r"plknn needs all rows in memory.*ncpd.*--memory"):
+        fit_table(TableOnDisk(parts), method="plknn", truth="truth")
+    with (
+        pytest.warns(UserWarning, match="the method is ncpd"),
+        pytest.raises(TableError, match="no column 'laebl'"),
+    ):
+        fit_table(TableOnDisk(parts), labels="laebl")
+
+
+def test_texts_are_left_out_with_a_notice_and_refused_where_they_were_named(tmp_path: Path) -> None:
+    frame = many_kinds(200)
+    frame["said"] = [f"there were {row} of them in the house" for row in range(200)]
+    table = TableOnDisk(write_parts(frame, tmp_path / "parts"))
+    audit = audit_table(table, truth="truth")
+    assert "text" not in audit.features
+    assert any("'said' is left out" in notice for notice in audit.notices)
+    with pytest.raises(TableError, match=r"'said' is left out.*--memory"):
+        fit_table(table, truth="truth", text="said")
+
+
+def test_a_cell_that_cannot_be_a_feature_is_named_by_its_row_in_the_whole_table(
+    tmp_path: Path,
+) -> None:
+    frame = many_kinds()
+    frame.loc[437, "mean"] = np.inf
+    table = TableOnDisk(write_parts(frame, tmp_path / "parts"))
+    with pytest.raises(TableError, match=r"'mean' holds numbers that are infinite.*row 438"):
+        fit_table(table, features=["mean", "tail"], method=ncpd(), n_folds=0)
+
+
+def test_a_label_that_cannot_be_read_is_named_by_its_row(tmp_path: Path) -> None:
+    frame = many_kinds()
+    frame.loc[437, "label"] = "w|x|!w|!x"
+    table = TableOnDisk(write_parts(frame, tmp_path / "parts"))
+    with pytest.raises(TableError, match=r"Labels cannot be read in row 438: column 'label'"):
+        fit_table(table, method=ncpd(), truth="truth")
+
+
+def test_decisions_groups_and_bad_rows_work_on_disk(parts: Path) -> None:
+    from disambig.tabular import Answer
+
+    given = {
+        "truth": "truth", "group": "many", "decisions": {5: "w", 7: Answer.BAD_ROW}, "n_folds": 0
+    }  # fmt: skip
+    frame = many_kinds()
+    in_memory = fit_table(read_table(parts), method=ncpd(), **given)
+    on_disk = fit_table(TableOnDisk(parts), method=ncpd(), **given)
+    assert on_disk.bad_rows == 1
+    pd.testing.assert_frame_equal(on_disk.predict(frame), in_memory.predict(frame), atol=1e-4)
