@@ -15,3 +15,5 @@ SECONDS_PER_ANSWER = 5
 DEFAULT_PROMISE_STRENGTH = 0.9
 # Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
 DELIMITER = "delimiter"
+# And where frames of a table on disk keep the types that its columns have in Arrow.
+ARROW_TYPES = "arrow_types"

@@ -110,10 +110,11 @@ def method_for(
     if isinstance(chosen, NetworkClassifier):
         return chosen
     learners = [name for name, each in all_methods().items() if issubclass(each, NetworkClassifier)]
+    known = join_names(learners, most=len(learners), longest=None)
     raise ParameterError(
         f"{chosen.card.name} needs all rows in memory, and the table stays on disk. Choose a "
-        f"method of networks ({join_names(learners, most=len(learners), longest=None)}), or read the whole table into memory: "
-        "--memory SIZE (in Python read_table)."
+        f"method of networks ({known}), or read the whole table into memory: --memory SIZE (in "
+        "Python read_table)."
     )
 
 

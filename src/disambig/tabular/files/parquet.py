@@ -1,5 +1,6 @@
 """Parquet, read and written by pyarrow."""
 
+from collections.abc import Iterable
 from operator import mul
 from typing import Any, BinaryIO
 
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
 from disambig._core.messages import plural, row_count, row_name
+from disambig.tabular.defaults import ARROW_TYPES
 from disambig.tabular.files.arrow_frames import bytes_of_value, frame_of, is_text
 from disambig.tabular.files.content import FileContent, parquet_files
 from disambig.tabular.files.parquet_pieces import ParquetPieces
@@ -47,10 +49,38 @@ def read_parquet(source: FileContent) -> Any:
     return frame
 
 
-def write_parquet(frame: Any, stream: BinaryIO) -> None:
-    """Write a data frame; a column of values of several kinds is written as text."""
-    columns = {name: _arrow_column(column) for name, column in frame.items()}
-    pq.write_table(pa.table(columns), stream)
+def write_parquet(frames: Iterable[Any], stream: BinaryIO) -> None:
+    """Write data frames of one table; a column of values of several kinds is written as text.
+
+    Where there are several, types are those that the first says, or its ``attrs``.
+    """
+    writer = None
+    for frame in frames:
+        table = pa.table({name: _arrow_column(column) for name, column in frame.items()})
+        if writer is None:
+            known = frame.attrs.get(ARROW_TYPES, {})
+            fields = [(name, known.get(name, table[name].type)) for name in table.column_names]
+            writer = pq.ParquetWriter(stream, pa.schema(fields))
+        writer.write_table(_in_types(table, frame, writer.schema))
+    if writer is not None:
+        writer.close()
+
+
+def _in_types(table: Any, frame: Any, schema: Any) -> Any:
+    """Return a table in the types of the first; what fits none of them is refused."""
+    if table.schema.equals(schema):
+        return table
+    columns = {}
+    for field in schema:
+        column = table[field.name]
+        try:
+            columns[field.name] = column.cast(field.type)
+        except pa.ArrowException:
+            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+                raise
+            texts = [cell_text(value) for value in frame[field.name]]
+            columns[field.name] = pa.array(texts, type=field.type)
+    return pa.table(columns, schema=schema)
 
 
 def _arrow_column(column: Any) -> Any:

@@ -3,7 +3,7 @@
 import csv
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -68,15 +68,21 @@ def read_delimited(
     return frame
 
 
-def write_delimited(frame: Any, stream: BinaryIO, *, delimiter: str) -> None:
-    """Write a data frame; missing values become empty cells, lists and mappings JSON."""
+def write_delimited(frames: Iterable[Any], stream: BinaryIO, *, delimiter: str) -> None:
+    """Write data frames of one table; missing values become empty cells, lists and mappings JSON.
+
+    The header is written once.
+    """
     lines = _LineFeedStream(stream)
-    rows = max(_FEWEST_WRITTEN_AT_ONCE, _CELLS_WRITTEN_AT_ONCE // frame.shape[1])
-    for start in range(0, max(len(frame), 1), rows):
-        _with_texts(frame.iloc[start : start + rows]).to_csv(
-            lines, sep=delimiter, index=False, header=start == 0, lineterminator="\r\n",
-            chunksize=rows, encoding="utf-8",
-        )  # fmt: skip
+    header = True
+    for frame in frames:
+        rows = max(_FEWEST_WRITTEN_AT_ONCE, _CELLS_WRITTEN_AT_ONCE // frame.shape[1])
+        for start in range(0, max(len(frame), 1), rows):
+            _with_texts(frame.iloc[start : start + rows]).to_csv(
+                lines, sep=delimiter, index=False, header=header, lineterminator="\r\n",
+                chunksize=rows, encoding="utf-8",
+            )  # fmt: skip
+            header = False
     if lines.n_with_nul:
         warn_caller(
             f"{row_count(lines.n_with_nul)} held NUL characters, which text cannot: each was "
