@@ -7,6 +7,7 @@ from . import tabular as tabular
 from . import testing as testing
 from . import web as web
 from ._core.errors import DisambigError as DisambigError
+from ._core.mapped_rows import MappedRows as MappedRows
 from ._version import __version__ as __version__
 from .candidates import CandidateLabels as CandidateLabels
 from .candidates import audit_candidates as audit_candidates

@@ -9,6 +9,7 @@ import torch
 from disambig.engine.batches import Batches
 from disambig.engine.fast.step import Clock
 from disambig.engine.history import EpochRecords, History
+from disambig.engine.row_tables import RowMemory
 
 # ---- history
 
@@ -125,7 +126,7 @@ def batches():
 
 @pytest.fixture
 def records(batches):
-    return EpochRecords(batches, CPU)
+    return EpochRecords(batches, RowMemory(CPU))
 
 
 def seen_in_a_step(shape, generator):
@@ -217,7 +218,7 @@ def test_choices_are_compared_row_by_row_whatever_the_order(records, batches):
 def test_a_clock_on_a_device_notes_down_the_same(batches):
     measures = []
     for clock in (Clock(), Clock(CPU)):
-        records = EpochRecords(batches, CPU)
+        records = EpochRecords(batches, RowMemory(CPU))
         generator = np.random.default_rng(0)
         for _ in range(batches.n_steps):
             put(records, clock, seen_in_a_step(batches.real.shape[1:], generator))

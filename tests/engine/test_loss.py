@@ -3,6 +3,7 @@ import torch
 
 from disambig.engine.batches import CandidateTable
 from disambig.engine.loss import gradient_of_logits, log_likelihood, seen_in, smallest
+from disambig.engine.row_tables import RowMemory
 from disambig.engine.rule import Targets
 from engine.plain_network import normal
 from engine.small_problems import make_problem
@@ -11,7 +12,7 @@ from engine.small_problems import make_problem
 def batch():
     """Logits of two problems, three networks each, and the sets; the last rows only fill up."""
     problems = [make_problem(6, seed=1), make_problem(5, seed=2)]
-    table = CandidateTable(problems, 3, 6, torch.float64, torch.device("cpu"))
+    table = CandidateTable(problems, 3, 6, torch.float64, RowMemory(torch.device("cpu")))
     rows = torch.tensor([[3, 0, 5, 1, 2, 4], [6, 8, 7, 10, 9, 11]])
     (candidates,) = table.of_steps(rows.unsqueeze(0))
     return normal(2, 3, 6, 5), candidates

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from disambig.engine.batches import CandidateTable
 from disambig.engine.loss import LossWeights, gradient_of_logits, log_likelihood, seen_in
+from disambig.engine.row_tables import RowMemory
 from disambig.engine.rule import Targets, TrainingData
 
 CPU = torch.device("cpu")
@@ -25,7 +26,7 @@ def problem(row_weights=None, class_weights=None):
 
 
 def batch_of(problems):
-    table = CandidateTable(problems, N_NETWORKS, 4, torch.float64, CPU)
+    table = CandidateTable(problems, N_NETWORKS, 4, torch.float64, RowMemory(CPU))
     # Three rows of each problem, and one that fills up the batch.
     filler = 3 * len(problems)
     rows = torch.tensor([[[3 * n + 2, 3 * n, 3 * n + 1, filler] for n in range(len(problems))]])

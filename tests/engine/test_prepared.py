@@ -9,6 +9,7 @@ from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.step import Clock, RowsInBatch
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.prepared import Preparation
+from disambig.engine.row_tables import FeaturesInMemory, RowMemory
 from engine.plain_network import make_stack
 from engine.small_problems import dropping_module, make_problem
 
@@ -32,11 +33,13 @@ def preparation_of(networks, n_features, noise):
     """Two problems of 31 and 33 rows, two networks each, and the rows of an epoch."""
     problems = [make_problem(count, n_features, seed=count) for count in (31, 33)]
     batches = Batches([31, 33], [1, 2], BATCH_SIZE, CPU)
-    candidates = CandidateTable(problems, 2, BATCH_SIZE, torch.float64, CPU)
+    candidates = CandidateTable(problems, 2, BATCH_SIZE, torch.float64, RowMemory(CPU))
     filler = torch.zeros(1, n_features, dtype=torch.float64)
     features = torch.cat([*(torch.as_tensor(p.features) for p in problems), filler])
     rows = RowsInBatch.from_real(batches.real.repeat_interleave(2, 1), torch.float64)
-    return Preparation(networks, features, rows, candidates, 2, noise), batches.rows_of(1)
+    return Preparation(
+        networks, FeaturesInMemory(features), rows, candidates, 2, noise
+    ), batches.rows_of(1)
 
 
 def tensors_of(step):

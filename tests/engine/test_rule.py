@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from disambig.engine.batches import Batches, CandidateTable
+from disambig.engine.row_tables import RowMemory
 from disambig.engine.rule import RowState, Rule, Targets, TrainingData
 from disambig.engine.training import Training
 from engine.plain_network import plain_copies
@@ -37,7 +38,7 @@ def batch_of(table, rows):
 
 
 def table_of(*problems, rows_in_batch=4, dtype=torch.float64):
-    return CandidateTable(problems, 2, rows_in_batch, dtype, CPU)
+    return CandidateTable(problems, 2, rows_in_batch, dtype, RowMemory(CPU))
 
 
 def test_the_candidates_of_a_batch_by_hand():

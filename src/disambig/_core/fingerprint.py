@@ -4,6 +4,7 @@ import ast
 import functools
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from disambig._core.errors import HashMismatchError
+
+# Of an array, taken into a fingerprint at a time.
+_MOST_NUMBERS = 2**20
 
 
 def sha256_hex(*chunks: bytes) -> str:
@@ -53,7 +57,8 @@ def fingerprint_of(*values: Any) -> str:
     """Return a hash of values, in their order.
 
     Arrays of numbers count by shape and values, not by how they are stored. Anything with a
-    method ``fingerprint_parts`` counts by the values that this returns. Everything else must be
+    method ``fingerprint_parts`` counts by the values that this returns, and anything with a shape
+    and ``blocks()`` as the array that these are the rows of. Everything else must be
     what ``json`` can write; NumPy scalars, tuples and arrays of strings may be inside.
     """
     return sha256_hex(*(chunk for value in values for chunk in _chunks(value)))
@@ -70,7 +75,17 @@ def _chunks(value: Any) -> Iterator[bytes]:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         kind = "<f8" if value.dtype.kind == "f" else "<i8"
         yield f"array {kind} {value.shape};".encode()
-        yield np.ascontiguousarray(value, dtype=kind).tobytes()
+        # In parts: a copy of all might not fit into memory.
+        rows = np.atleast_1d(value)
+        most = max(1, _MOST_NUMBERS // max(1, math.prod(rows.shape[1:])))
+        for first in range(0, len(rows), most):
+            yield np.ascontiguousarray(rows[first : first + most], dtype=kind).tobytes()
+        return
+    if hasattr(value, "blocks"):
+        # Numbers that are read from a file: the same as if they were in an array.
+        yield f"array <f8 {value.shape};".encode()
+        for block in value.blocks():
+            yield np.ascontiguousarray(block, dtype="<f8").tobytes()
         return
     text = json.dumps(value, sort_keys=True, default=_as_list).encode()
     yield f"json {len(text)};".encode()

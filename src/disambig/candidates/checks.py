@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from disambig._core.errors import CandidateError, ParameterError, describe_rows
-from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label
-from disambig.candidates.storage import Storage, checked_csr
+from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Label, Sparse
+from disambig.candidates.storage import Storage, checked_csr, group_maxima
 
 
 def as_mask_matrix(mask: Any) -> Storage:
@@ -70,6 +70,21 @@ def as_weight_matrix(weights: Any, mask: Storage, classes: AnyArray) -> Storage:
         "Give those rows equal weights if nothing is known about them.",
     )
     return csr
+
+
+def check_weights_of_candidates(weights: Sparse) -> None:
+    """Refuse weights, one for every candidate, that are not finite, negative, or zero in a row."""
+    fits = np.isfinite(weights.data) & (weights.data >= 0)
+    if not fits.all():
+        rows = np.searchsorted(weights.indptr, np.flatnonzero(~fits), side="right") - 1
+        bad = np.zeros(weights.shape[0], dtype=bool)
+        bad[rows] = True
+        _refuse_rows(bad, "Weights must be finite and not negative", "Correct those weights.")
+    _refuse_rows(
+        group_maxima(weights.data, weights.indptr[:-1]) == 0,
+        "Every sample needs a candidate with a weight above 0",
+        "Give those rows equal weights if nothing is known about them.",
+    )
 
 
 def in_order_of(classes: list[Any], frame: Any) -> Any:

@@ -244,6 +244,50 @@ class CandidateLabels:
         """
         return cls._from_parts(build.parts_from_taxonomy(nodes, children, classes))
 
+    @classmethod
+    def from_csr(
+        cls,
+        indptr: IntArray,
+        indices: IntArray,
+        classes: Iterable[Label],
+        *,
+        weights: FloatArray | None = None,
+    ) -> Self:
+        """Make it from the arrays of a CSR matrix, which are used as they are and never copied.
+
+        For sets that do not fit into memory: the arrays may be memory-mapped.
+
+        Parameters
+        ----------
+        indptr : ndarray of integers of shape (n_samples + 1,)
+            Where the candidates of every sample begin and end in ``indices``.
+        indices : ndarray of integers of shape (n_candidates,)
+            The column of every candidate, ascending within a sample. int32, like ``indptr``, takes
+            least memory.
+        classes : iterable of labels
+            Names of the columns.
+        weights : ndarray of floats of shape (n_candidates,), optional
+            Prior weight of every candidate, some above zero in each sample.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from disambig import CandidateLabels
+        >>> ends, columns = np.array([0, 2, 3]), np.array([0, 1, 1])
+        >>> CandidateLabels.from_csr(ends, columns, ["cat", "dog"]).to_strings()
+        ['cat|dog', 'dog']
+        """
+        names = checks.as_class_array(classes)
+        mask = storage.csr_in_place(np.ones(len(indices), dtype=bool), indices, indptr, len(names))
+        checks.check_no_empty_row(storage.row_counts(mask))
+        weighted = None
+        if weights is not None:
+            weighted = storage.csr_in_place(weights, indices, indptr, len(names))
+            checks.check_weights_of_candidates(weighted)
+        sets = object.__new__(cls)
+        sets._set(mask, names, weighted)
+        return sets
+
     # Properties and the container protocol ---------------------------------------------------
 
     @property
@@ -415,6 +459,8 @@ class CandidateLabels:
                 f"One value is needed for every sample and class, {self.shape}. "
                 f"Got the shape {values.shape}."
             )
+        if storage.has_entries_of(values, self._csr()):
+            return np.array(values.data)
         return storage.values_at(values, *self.pairs())
 
     def prior(self) -> Sparse:
@@ -422,14 +468,16 @@ class CandidateLabels:
 
         Proportional to the weights if there are any, otherwise equal for all candidates.
         """
-        shares = self._csr().astype(float)
-        starts, sizes = shares.indptr[:-1], np.diff(shares.indptr)
-        if self._weights is not None:
-            shares.data = self.values_of(self._weights)
+        csr = self._csr()
+        starts, sizes = csr.indptr[:-1], np.diff(csr.indptr)
+        if self._weights is None:
+            shares = np.repeat(1 / sizes, sizes)
+        else:
+            shares = self.values_of(self._weights).astype(float)
             # Relative to the largest of the row, so that no sum overflows.
-            shares.data /= np.repeat(storage.group_maxima(shares.data, starts), sizes)
-        shares.data /= np.repeat(storage.group_sums(shares.data, starts), sizes)
-        return shares
+            shares /= np.repeat(storage.group_maxima(shares, starts), sizes)
+            shares /= np.repeat(storage.group_sums(shares, starts), sizes)
+        return sparse.csr_array((shares, csr.indices, csr.indptr), shape=csr.shape, copy=True)
 
     def contains(self, labels: Iterable[Label]) -> BoolArray:
         """Return for every sample whether the given label is one of its candidates."""

@@ -16,6 +16,7 @@ from disambig._core.typing import AnyArray, IntArray, Sparse
 Storage = Any
 
 _INDEX_BYTES = np.dtype(np.int32).itemsize
+_ROWS_AT_A_TIME = 2**18
 
 
 def compact(matrix: Storage) -> Storage:
@@ -68,6 +69,50 @@ def check_indices(
         raise CandidateError(
             f"A sparse matrix needs indices from 0 to {length - 1:,}. Got {low:,} to {high:,}."
         )
+
+
+def csr_in_place(values: AnyArray, indices: IntArray, ends: IntArray, n_columns: int) -> Sparse:
+    """Return a read-only CSR array of these very arrays, which may be memory-mapped.
+
+    Refuse arrays that do not describe one, or columns that do not ascend within a row.
+    """
+    if len(values) != len(indices) or not len(ends):
+        raise CandidateError(
+            "A CSR matrix needs one value for every index, and pointers. Got "
+            f"{len(values):,} values, {len(indices):,} indices and {len(ends):,} pointers."
+        )
+    check_indices(values, indices, ends, (len(ends) - 1, n_columns))
+    if int(ends[-1]) != len(indices):
+        raise CandidateError(
+            f"The pointers of a sparse matrix need to end at {len(indices):,}, the number of "
+            f"indices. Got {int(ends[-1]):,}."
+        )
+    for start in range(0, len(ends) - 1, _ROWS_AT_A_TIME):
+        some = ends[start : start + _ROWS_AT_A_TIME + 1]
+        rises = np.diff(indices[some[0] : some[-1]].astype(np.int64)) > 0
+        # From one row to the next they may fall.
+        rises[some[1:-1][(some[1:-1] > some[0]) & (some[1:-1] < some[-1])] - some[0] - 1] = True
+        if not rises.all():
+            place = int(some[0]) + int(rises.argmin()) + 1
+            row = int(np.searchsorted(ends, place, side="right")) - 1
+            raise CandidateError(
+                f"The indices of a row need to ascend, none twice. Got {int(indices[place - 1])} "
+                f"before {int(indices[place])} in row {row}. Sort them."
+            )
+    shape = (len(ends) - 1, n_columns)
+    return _freeze(sparse.csr_array((values, indices, ends), shape=shape, copy=False))
+
+
+def has_entries_of(matrix: Any, csr: Sparse) -> bool:
+    """Return whether a matrix is a CSR array with entries in the same places as another."""
+    if not sparse.issparse(matrix) or matrix.format != "csr" or matrix.nnz != csr.nnz:
+        return False
+    pairs = ((matrix.indptr, csr.indptr), (matrix.indices, csr.indices))
+    return all(_same_memory(*pair) or np.array_equal(*pair) for pair in pairs)
+
+
+def _same_memory(left: AnyArray, right: AnyArray) -> bool:
+    return bool(left.__array_interface__["data"] == right.__array_interface__["data"])
 
 
 def as_csr(storage: Storage) -> Sparse:

@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from disambig.engine.fast.random import positions_of, random_words, streams_of
+from disambig.engine.row_tables import RowMemory
 from disambig.engine.rule import RowState, TrainingData
+
+# Worked on at a time: what is done to all rows at once takes their number in memory several times.
+_MOST_ROWS = 2**20
 
 
 def steps_per_epoch(n_rows: int, batch_size: int) -> int:
@@ -62,27 +66,42 @@ class Batches:
         ends = np.arange(self.n_steps + 1)[:, np.newaxis] * counts // self.n_steps
         sizes = np.diff(ends, axis=0)
         slots = np.arange(sizes.max())
-        real = slots < sizes[:, :, np.newaxis]
-        positions = np.where(real, ends[:-1, :, np.newaxis] + slots, 0)
-        self.real = torch.as_tensor(real, device=device)
-        # As (problems, steps * rows): where in a problem's order each slot of each batch looks.
-        flat = positions.transpose(1, 0, 2).reshape(len(counts), -1)
-        self._positions = torch.as_tensor(flat, device=device)
-        self._draws = positions_of(streams_of(order_seeds).to(device), int(counts.max()))
+        self.real = torch.as_tensor(slots < sizes[:, :, np.newaxis], device=device)
+        # As (steps, problems): where in a problem's order each batch begins.
+        self._starts = torch.as_tensor(ends[:-1], device=device)
+        self._streams = streams_of(order_seeds).to(device)
+        self._counts = torch.as_tensor(counts, device=device).unsqueeze(1)
+        self._longest = int(counts.max())
+        self._same_length = len(set(row_counts)) == 1
         self._offsets = torch.as_tensor(np.cumsum(counts) - counts, device=device)
-        self._missing = torch.arange(int(counts.max()), device=device) >= torch.as_tensor(
-            counts[:, np.newaxis], device=device
-        )
         self.filler_row = int(counts.sum())
 
-    def rows_of(self, epoch: int) -> Tensor:
+    def rows_of(self, epoch: int, out: Tensor | None = None) -> Tensor:
         """Return the rows of every batch of an epoch: shape (steps, problems, rows)."""
-        keys = random_words(self._draws, epoch)
-        # A shorter problem's order ends with what it does not have.
-        keys.masked_fill_(self._missing, torch.iinfo(torch.int64).max)
-        order = keys.argsort(dim=1, stable=True) + self._offsets.unsqueeze(1)
-        rows = order.gather(1, self._positions).view(len(order), self.n_steps, -1)
-        return rows.transpose(0, 1).masked_fill(~self.real, self.filler_row)
+        rows = torch.empty_like(self.real, dtype=torch.int64) if out is None else out
+        order = self._order(epoch)
+        n_slots = rows.shape[2]
+        size = max(1, _MOST_ROWS // rows[0].numel())
+        for part in (slice(n, n + size) for n in range(0, self.n_steps, size)):
+            is_filler = ~self.real[part]
+            places = self._starts[part].unsqueeze(-1) + torch.arange(n_slots, device=rows.device)
+            places = places.masked_fill_(is_filler, 0).transpose(0, 1)
+            found = order.gather(1, places.flatten(1)).view_as(places).transpose(0, 1)
+            rows[part] = found.masked_fill(is_filler, self.filler_row)
+        return rows
+
+    def _order(self, epoch: int) -> Tensor:
+        """Return the rows of every problem in a random order: shape (problems, rows)."""
+        device, count = self._offsets.device, self._longest
+        keys = torch.empty(len(self._streams), count, dtype=torch.int64, device=device)
+        for first in range(0, count, _MOST_ROWS):
+            some = keys[:, first : first + _MOST_ROWS]
+            some.copy_(random_words(positions_of(self._streams, some.shape[1], first), epoch))
+        if not self._same_length:
+            # A shorter problem's order ends with what it does not have.
+            missing = torch.arange(count, device=device) >= self._counts
+            keys.masked_fill_(missing, torch.iinfo(torch.int64).max)
+        return keys.argsort(dim=1, stable=True).add_(self._offsets.unsqueeze(1))
 
 
 class Candidates(NamedTuple):
@@ -128,8 +147,10 @@ class CandidateTable:
         Their candidate sets are taken.
     n_networks, rows_in_batch : int
         Networks of every problem, and most rows that a batch has.
-    dtype, device : torch.dtype, torch.device
+    dtype : torch.dtype
         Of confidences.
+    memory : RowMemory
+        Where tables lie.
     """
 
     def __init__(
@@ -138,24 +159,34 @@ class CandidateTable:
         n_networks: int,
         rows_in_batch: int,
         dtype: torch.dtype,
-        device: torch.device,
+        memory: RowMemory,
     ) -> None:
         priors = [problem.prior for problem in problems]
         sizes = [np.diff(prior.indptr) for prior in priors]
         widest = max(int(size.max()) for size in sizes)
-        all_sizes = np.concatenate([*sizes, [0]])
+        n_rows, n_candidates = sum(map(len, sizes)), sum(prior.nnz for prior in priors)
+        self.starts = memory.new(n_rows + 1, dtype=memory.index_type)
+        self.sizes = memory.new(n_rows + 1, dtype=memory.index_type)
         # Beyond the last set there must be something to read, though never to use.
-        columns = np.concatenate([*(prior.indices for prior in priors), np.zeros(widest, int)])
-        values = np.concatenate([*(prior.data for prior in priors), np.zeros(widest)])
-        self.starts = torch.as_tensor(np.cumsum(all_sizes) - all_sizes, device=device)
-        self.sizes = torch.as_tensor(all_sizes, device=device)
-        self.columns = torch.as_tensor(columns, dtype=torch.int64, device=device)
-        self.prior = torch.as_tensor(values, dtype=dtype, device=device)
+        self.columns = memory.new(n_candidates + widest, dtype=memory.index_type)
+        self.prior = memory.new(n_candidates + widest, dtype=dtype)
+        row = entry = 0
+        for prior, size in zip(priors, sizes, strict=True):
+            rows, entries = slice(row, row + len(size)), slice(entry, entry + prior.nnz)
+            self.starts[rows] = torch.as_tensor(prior.indptr[:-1]) + entry
+            self.sizes[rows] = torch.as_tensor(size)
+            self.columns[entries] = torch.as_tensor(prior.indices)
+            self.prior[entries] = torch.as_tensor(prior.data)
+            row, entry = rows.stop, entries.stop
+        self.starts[row] = entry
+        self._memory = memory
         self.n_slots = widest
-        self._slots = torch.arange(widest, device=device)
+        self._slots = torch.arange(widest, device=self.prior.device)
         self._n_networks = n_networks
         # No batch has more candidates than this in all.
-        self.most_candidates = max(int(np.sort(size)[-rows_in_batch:].sum()) for size in sizes)
+        self.most_candidates = max(
+            int(np.sort(size)[-rows_in_batch:].sum(dtype=np.int64)) for size in sizes
+        )
 
     def of_steps(self, rows: Tensor) -> list[Candidates]:
         """Return the candidates of every batch; ``rows`` has the shape (steps, problems, rows)."""
@@ -165,7 +196,7 @@ class CandidateTable:
         mask = (self._slots < self.sizes.index_select(0, flat).unsqueeze(-1)).view(shape)
         tables = Candidates(
             rows=rows,
-            columns=self.columns.index_select(0, entries).view(shape),
+            columns=self.columns.index_select(0, entries).view(shape).long(),
             mask=mask,
             prior=self.prior.index_select(0, entries).view(shape).mul_(mask),
             entries=entries.view(len(rows), -1),
@@ -176,6 +207,6 @@ class CandidateTable:
         """Return a table of this kind: (networks, candidates) or (networks, rows, width)."""
         if kind.width is not None:
             shape = (self._n_networks, len(self.sizes), kind.width)
-            return self.prior.new_full(shape, kind.initial or 0.0)
-        table = self.prior.expand(self._n_networks, -1).clone()
-        return table if kind.initial is None else table.fill_(kind.initial)
+            return self._memory.new(*shape, dtype=self.prior.dtype).fill_(kind.initial or 0.0)
+        table = self._memory.new(self._n_networks, len(self.prior), dtype=self.prior.dtype)
+        return table.copy_(self.prior) if kind.initial is None else table.fill_(kind.initial)

@@ -11,6 +11,7 @@ from torch import Tensor
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches
 from disambig.engine.fast.step import Clock
+from disambig.engine.row_tables import RowMemory
 
 
 class History(Mapping[str, FloatArray]):
@@ -83,18 +84,23 @@ class History(Mapping[str, FloatArray]):
         return dict.fromkeys(name for epoch in self._epochs for name in epoch)
 
 
+# Whose records are added up at a time.
+_MOST_ROWS = 2**20
+
+
 class EpochRecords:
     """Memory for what each step of an epoch saw.
 
     Rows are only noted down while training runs, and added up once an epoch.
     """
 
-    def __init__(self, batches: Batches, device: torch.device) -> None:
+    def __init__(self, batches: Batches, memory: RowMemory) -> None:
         self._seen: dict[str, Tensor] = {}
         self._measures: dict[str, Tensor] = {}
         self._real = batches.real
         # The slot of the candidate chosen for every row an epoch ago; -1 is none.
-        self.chosen = torch.full((batches.filler_row + 1,), -1, device=device)
+        self.chosen = memory.new(batches.filler_row + 1, dtype=memory.index_type).fill_(-1)
+        self._memory = memory
 
     def put(self, clock: Clock, measures: Mapping[str, Tensor], **seen: Tensor) -> None:
         """Note down what the present step saw, besides the measures of the rule.
@@ -113,7 +119,8 @@ class EpochRecords:
 
     def _table(self, tables: dict[str, Tensor], name: str, like: Tensor) -> Tensor:
         if name not in tables:
-            tables[name] = like.new_zeros(len(self._real), *like.shape)
+            dtype = self._memory.index_type if like.dtype == torch.int64 else like.dtype
+            tables[name] = self._memory.new(len(self._real), *like.shape, dtype=dtype)
         return tables[name]
 
     def measures(self, rows: Tensor) -> dict[str, FloatArray]:
@@ -121,18 +128,28 @@ class EpochRecords:
 
         ``rows`` are those of every batch, of shape (steps, problems, rows).
         """
-        seen = self._seen
+        # In parts: as doubles, many small numbers take much memory.
+        size = max(1, _MOST_ROWS // self._real[0].numel())
+        parts = [slice(n, n + size) for n in range(0, len(self._real), size)]
+        sums = sum(self._sums(rows[part].long(), part) for part in parts)
+        # Together, because what comes from a card is waited for once.
+        means = (sums / self._real.sum((0, 2))).cpu().numpy()
+        return dict(zip(self._names(), means, strict=True))
+
+    def _names(self) -> list[str]:
+        return [*self._measures, "agreement", "loss", "covering_rate", "changed"]
+
+    def _sums(self, rows: Tensor, part: slice) -> Tensor:
+        """Return the sums over the rows of some steps: shape (measures, problems)."""
+        seen = {name: table[part] for name, table in self._seen.items()}
         agreed = (seen["predicted"] == seen["predicted"][:, :, :1]).all(2)
         changed = self.chosen[rows] != seen["chosen"]
         self.chosen[rows] = seen["chosen"]
-        by_row = {
-            **{name: values.double().mean(2) for name, values in self._measures.items()},
-            "agreement": agreed.double(),
-            "loss": -seen["log_likelihood"].double().mean(2),
-            "covering_rate": seen["covered"].double().mean(2),
-            "changed": changed.double(),
-        }
-        # Together, because what comes from a card is waited for once.
-        real = torch.stack(list(by_row.values())).masked_fill_(~self._real, 0)
-        means = (real.sum((1, 3)) / self._real.sum((0, 2))).cpu().numpy()
-        return dict(zip(by_row, means, strict=True))
+        by_row = (
+            *(values[part].double().mean(2) for values in self._measures.values()),
+            agreed.double(),
+            -seen["log_likelihood"].double().mean(2),
+            seen["covered"].double().mean(2),
+            changed.double(),
+        )
+        return torch.stack(by_row).masked_fill_(~self._real[part], 0).sum((1, 3))

@@ -1,6 +1,7 @@
 """A training step by a ``LossRule``: networks are asked, the loss is differentiated, Adam steps."""
 
 from collections.abc import Hashable, Sequence
+from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from disambig.engine.fast.step import Clock, RowsInBatch
 from disambig.engine.history import EpochRecords
 from disambig.engine.loss import LossWeights
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.row_tables import FeatureTable
 
 # Of networks asked about all rows, so that memory does not grow with the number of rows.
 _ROWS_AT_A_TIME = 8192
@@ -29,8 +31,8 @@ class LossStep:
         Started already.
     adam : Adam
         Of the parameters of networks and rule.
-    features : Tensor of shape (rows, features)
-        Of all problems, and a row of zeros.
+    features : FeatureTable
+        Of all problems.
     candidates : CandidateTable
         Of all problems.
     real : Tensor of booleans of shape (steps, problems, rows)
@@ -46,7 +48,7 @@ class LossStep:
         networks: Stack,
         rule: LossRule,
         adam: Adam,
-        features: Tensor,
+        features: FeatureTable,
         candidates: CandidateTable,
         real: Tensor,
         row_state: dict[str, Tensor],
@@ -116,20 +118,18 @@ class LossStep:
         """Show the rule what networks say of all rows; ``counts`` are those of the problems."""
         if not self._rule.looks_at_all_rows:
             return
-        by_problem = torch.split(self._features[:-1], list(counts))
+        ends = list(accumulate(counts, initial=0))
         probabilities = []
-        for number, features in enumerate(by_problem):
-            first = number * self._n_networks
-            networks = self._networks.part(first, self._n_networks)
-            parts = [
-                networks.infer(part).softmax(-1) for part in torch.split(features, _ROWS_AT_A_TIME)
-            ]
+        for number, (start, end) in enumerate(pairwise(ends)):
+            networks = self._networks.part(number * self._n_networks, self._n_networks)
+            blocks = self._features.blocks(start, end, _ROWS_AT_A_TIME)
+            parts = [networks.infer(part).softmax(-1) for part in blocks]
             probabilities.append(torch.cat(parts, 1))
         self._rule.look_at_all_rows(probabilities)
 
     def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:
         """Return the features of a batch and its further views, as every network sees them."""
-        features = self._features.index_select(0, rows.flatten()).view(*rows.shape, -1)
+        features = self._features.read(rows.flatten()).view(*rows.shape, -1)
         features = features.unsqueeze(1).expand(-1, self._n_networks, -1, -1)
         views = self._rule.views(features, real.unsqueeze(1), self._clock.total)
         if len(views) != self._rule.n_views:

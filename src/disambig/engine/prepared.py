@@ -11,6 +11,7 @@ from disambig.engine.fast.layers import Prepared
 from disambig.engine.fast.random import SwapNoise
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import Clock, RowsInBatch
+from disambig.engine.row_tables import FeatureTable
 
 # On the CPU. To start an operation takes longer than to do it for the rows of one step; what is
 # made should not push everything else out of the cache.
@@ -34,8 +35,8 @@ class Preparation:
     ----------
     networks : Stack
         Who takes the inputs.
-    features : Tensor of shape (rows, features)
-        Of all problems, and a row of zeros.
+    features : FeatureTable
+        Of all problems.
     rows : RowsInBatch
         Of every step of an epoch; the axes are (steps, networks, ...).
     candidates : CandidateTable
@@ -49,7 +50,7 @@ class Preparation:
     def __init__(
         self,
         networks: Stack,
-        features: Tensor,
+        features: FeatureTable,
         rows: RowsInBatch,
         candidates: CandidateTable,
         n_networks: int,
@@ -73,7 +74,7 @@ class Preparation:
         """
         for first in range(0, len(rows), self._n_steps):
             chosen = slice(first, first + self._n_steps)
-            some = rows[chosen]
+            some = rows[chosen].long()
             of_steps = RowsInBatch(*(table[chosen] for table in self._rows))
             counters = torch.arange(len(some), device=rows.device) + (total + first)
             yield from self._prepared(some, of_steps, counters, noisy)
@@ -90,7 +91,7 @@ class Preparation:
         steps, problems, n_rows = rows.shape
         # One network of every problem stands for all: they see the same.
         first = RowsInBatch(*(table[:, :: self._n_networks].flatten(0, 1) for table in of_steps))
-        features = self._features.index_select(0, rows.flatten())
+        features = self._features.read(rows.flatten())
         features = features.view(steps * problems, n_rows, -1)
         inputs = [
             self._for_networks(part, steps) for part in self._networks.prepare(features, first)

@@ -4,8 +4,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -14,13 +15,29 @@ from disambig._core.typing import FloatArray, IntArray, Sparse
 from disambig.candidates.groups import Promise
 
 
+@runtime_checkable
+class RowsOnDisk(Protocol):
+    """Features that are read, some rows at a time, when a batch needs them."""
+
+    shape: tuple[int, int]
+
+    @property
+    def folder(self) -> Path | None:
+        """Where tables of so many rows may be kept."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, rows: Any) -> FloatArray:
+        """Return some rows: a slice of them, or those of these numbers."""
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """Features and candidate sets of one training.
 
     Attributes
     ----------
-    features : ndarray of shape (rows, features)
+    features : ndarray of shape (rows, features), or RowsOnDisk
         One row a sample.
     prior : sparse CSR array of shape (rows, classes)
         An entry for every candidate, rows summing to one: what is believed before training.
@@ -36,7 +53,7 @@ class TrainingData:
         What the loss of every candidate is multiplied by, by its class.
     """
 
-    features: FloatArray
+    features: FloatArray | RowsOnDisk
     prior: Sparse
     order_seed: int
     groups: IntArray | None = None

@@ -23,6 +23,7 @@ from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_like
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.loss_step import LossStep
 from disambig.engine.prepared import Preparation, PreparedStep
+from disambig.engine.row_tables import FeaturesInMemory, FeatureTable, RowMemory
 from disambig.engine.rule import BaseRule, Batch, Rule, Targets, TrainingData, TrainingSettings
 
 # What a training calls, where a listener has it.
@@ -122,12 +123,11 @@ class Training:
         seeds = [problem.order_seed for problem in problems]
         self._batches = Batches(counts, seeds, settings.batch_size, self._device)
         n_rows = self._batches.real.shape[2]
-        features = [torch.as_tensor(problem.features, dtype=dtype) for problem in problems]
-        filler = torch.zeros(1, features[0].shape[1], dtype=dtype)
-        self._features = torch.cat([*features, filler]).to(self._device)
+        self._features = FeatureTable.of(problems, dtype, self._device)
+        memory = RowMemory.of(problems, self._device)
         self._n_networks = len(networks) // len(problems)
         self._n_predicting = self._n_networks - n_helpers
-        self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, self._device)
+        self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, memory)
         self._loss_weights = LossWeights.of(problems, dtype, self._device)
         rule.dtype = dtype
         rule.start(problems, self._device)
@@ -140,13 +140,18 @@ class Training:
         )
         own = rule.parameters() if isinstance(rule, LossRule) else ()
         self._adam = Adam([*networks.parameters(), *own], settings.learning_rate)
-        self._records = EpochRecords(self._batches, self._device)
+        self._records = EpochRecords(self._batches, memory)
         # What changes from epoch to epoch lies in the same memory always, so that a recorded step
         # can be replayed.
-        self._rows = self._batches.rows_of(1)
-        is_replayed = settings.capture and networks.capturable and self._device.type == "cuda"
+        self._rows = memory.new(*self._batches.real.shape, dtype=memory.index_type)
+        self._batches.rows_of(1, self._rows)
+        # Rows on disk are read by the processor, in no graph and no kernel.
+        in_memory = isinstance(self._features, FeaturesInMemory)
+        on_card = self._device.type == "cuda" and in_memory
+        is_replayed = settings.capture and networks.capturable and on_card
         is_fused = (
             settings.fused
+            and in_memory
             and isinstance(rule, Rule)
             and runs_kernels(self._device)
             and can_be_fused(networks, n_rows, self._candidates.n_slots)
@@ -155,10 +160,11 @@ class Training:
         self._fused: FusedStep | None = None
         if is_fused:
             assert isinstance(networks, NetworkStack)
+            assert isinstance(self._features, FeaturesInMemory)
             self._fused = FusedStep(
                 networks,
                 self._adam,
-                self._features,
+                self._features.tensor,
                 self._rows,
                 self._rows_in_batch,
                 self._candidates,
@@ -281,7 +287,7 @@ class Training:
             self._loss_step.look_at_all_rows(self._row_counts)
         self.rule.between_epochs(self._row_state)
         phase = self.rule.begin_epoch(self.epoch)
-        self._rows.copy_(self._batches.rows_of(self.epoch))
+        self._batches.rows_of(self.epoch, self._rows)
         noisy = self.noise is not None and self.epoch >= self.settings.noise_from
         if self._fused is None and self._replayed is None and self._loss_step is None:
             total = (self.epoch - 1) * self._batches.n_steps
@@ -310,7 +316,7 @@ class Training:
     def _present_step(self, step: _Step) -> None:
         """Learn from the batch that the clock points to."""
         if self._loss_step is not None:
-            self._loss_step(self._clock.at(self._rows), step.phase)
+            self._loss_step(self._clock.at(self._rows).long(), step.phase)
             return
         if self._fused is None:
             prepared = self._preparation.present(self._rows, self._clock, step.noisy)

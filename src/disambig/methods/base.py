@@ -1,7 +1,7 @@
 """The base class of every method, its card, and the confidences that it returns."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -12,10 +12,10 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from disambig._core.errors import CandidateError, ParameterError
-from disambig._core.parameters import check_choice
+from disambig._core.parameters import check_choice, check_integer
 from disambig._core.typing import AnyArray, Features, FloatArray, IntArray, Sparse
 from disambig.candidates.labels import CandidateLabels
-from disambig.candidates.storage import group_maxima, group_sums
+from disambig.candidates.storage import first_largest, group_maxima, group_sums
 from disambig.candidates.target import as_candidates, without_weightless
 from disambig.methods.growth import extrapolated_seconds
 from disambig.methods.row_weights import check_row_weights
@@ -23,6 +23,9 @@ from disambig.methods.saving import SaveLoadMixin
 from disambig.metrics.without_truth import covering_rate
 from disambig.solvers.blocks import one_thread_each
 from disambig.solvers.group_marginals import GroupMarginals
+
+# Probabilities, of all rows together, that are computed at a time where nobody asks for all.
+_MOST_PROBABILITIES = 2**25
 
 Role = Literal["method", "candidate_baseline", "true_label_baseline"]
 
@@ -156,9 +159,7 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             Features.
         """
         check_is_fitted(self)
-        X = self._checked_features(X, reset=False)
-        if sparse.issparse(X) and not self._fitted_on_sparse:
-            X = X.toarray()  # what was learned from dense rows, such as a mean, is dense
+        X = self._features_to_ask(X)
         with self._threads():
             return self._predict_proba(X)
 
@@ -181,9 +182,41 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
             Features.
         """
-        columns = self.predict_proba(X).argmax(axis=1)
-        labels: AnyArray = self.classes_[columns]
+        labels: AnyArray = self.predict_top(X, 1)[0][:, 0]
         return labels
+
+    def predict_top(self, X: Any, k: int) -> tuple[AnyArray, FloatArray]:
+        """Return the ``k`` most probable labels of every sample and their probabilities.
+
+        Some rows are computed at a time: memory for all rows and all labels is never needed.
+
+        Parameters
+        ----------
+        X : array-like (or sparse array, where the method takes it) of shape (n_samples, n_features)
+            Features.
+        k : int
+            How many labels, at most as many as there are classes.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            The most probable one first; ties go to the first class.
+        probabilities : ndarray of float32 of shape (n_samples, k)
+            In the same order.
+        """
+        check_is_fitted(self)
+        check_integer("k", k, minimum=1, maximum=len(self.classes_))
+        X = self._features_to_ask(X)
+        columns = np.empty((X.shape[0], k), dtype=np.int32)
+        probabilities = np.empty((X.shape[0], k), dtype=np.float32)
+        start = 0
+        with self._threads():
+            for block in self._probability_blocks(X):
+                rows = slice(start, start + len(block))
+                columns[rows] = top_columns(block, k)
+                probabilities[rows] = np.take_along_axis(block, columns[rows], axis=1)
+                start += len(block)
+        return self.classes_[columns], probabilities
 
     def disambiguate(self, X: Any = None, y: Any = None) -> AnyArray:
         """Return the most confident candidate of every row; ties go to the first.
@@ -200,9 +233,9 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
             confidences = self.candidate_confidence_
         else:
             confidences = self.candidate_confidences(X, y)
-        # Rows sum to one, so the largest entry is above zero and inside the set.
-        columns = np.asarray(confidences.argmax(axis=1)).ravel()
-        labels: AnyArray = self.classes_[columns]
+        # Rows sum to one, so none is empty and the largest entry is inside the set.
+        largest = first_largest(confidences.data, confidences.indptr[:-1])
+        labels: AnyArray = self.classes_[confidences.indices[largest]]
         return labels
 
     def candidate_confidences(self, X: Any, y: Any) -> Sparse:
@@ -221,16 +254,25 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         """
         if y is None:
             raise CandidateError("Confidences of new rows need candidate sets. Got None. Give 'y'.")
-        probabilities = self.predict_proba(X)
+        check_is_fitted(self)
+        X = self._features_to_ask(X)
         sets = without_weightless(as_candidates(y, classes=self.classes_))
-        sets = sets.with_classes(self.classes_)
-        if len(sets) != len(probabilities):
+        if sets.classes.tolist() != self.classes_.tolist():
+            sets = sets.with_classes(self.classes_)
+        if len(sets) != X.shape[0]:
             raise CandidateError(
                 "X and y need the same number of samples. "
-                f"Got {len(probabilities)} rows of features and {len(sets)} candidate sets."
+                f"Got {X.shape[0]} rows of features and {len(sets)} candidate sets."
             )
-        weighted = sets.prior().multiply(probabilities).tocsr()
-        return keep_promise(sets, confidence_from_scores(sets, weighted))
+        start = 0
+        shares = []
+        with self._threads():
+            for block in self._probability_blocks(X):
+                of_rows = sets[start : start + len(block)]
+                weighted = of_rows.prior().multiply(block).tocsr()
+                shares.append(confidence_from_scores(of_rows, weighted).data)
+                start += len(block)
+        return keep_promise(sets, confidence_from_pairs(sets, np.concatenate(shares)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the covering rate: the share of predictions inside their candidate sets.
@@ -272,6 +314,13 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
                 "Features must be numbers below 1.8e308, the largest that a double can be. Got an "
                 "integer that is larger. Take its logarithm, or leave this feature out."
             ) from error
+
+    def _features_to_ask(self, X: Any) -> Features:
+        """Return checked features of rows that are asked about."""
+        X = self._checked_features(X, reset=False)
+        if sparse.issparse(X) and not self._fitted_on_sparse:
+            X = X.toarray()  # what was learned from dense rows, such as a mean, is dense
+        return X
 
     def _begin_fit(self, X: Any, y: Any) -> tuple[Features, CandidateLabels]:
         """Check parameters and data, and return the data as ``_fit`` takes them."""
@@ -348,6 +397,12 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
     def _predict_proba(self, X: Features) -> FloatArray:
         """Return class probabilities; ``X`` arrives validated."""
 
+    def _probability_blocks(self, X: Features) -> Iterator[FloatArray]:
+        """Yield the same for some rows at a time."""
+        n_rows = max(1, _MOST_PROBABILITIES // len(self.classes_))
+        for start in range(0, X.shape[0], n_rows):
+            yield self._predict_proba(X[start : start + n_rows])
+
 
 def keep_promise(candidates: CandidateLabels, confidence: Sparse) -> Sparse:
     """Return confidences given what groups promise; the same where they promise nothing."""
@@ -369,7 +424,28 @@ def relative_weights(candidates: CandidateLabels) -> FloatArray:
 
 def confidence_from_pairs(candidates: CandidateLabels, values: FloatArray) -> Sparse:
     """Return confidences given one by one in the order of ``candidates.pairs()``."""
-    return sparse.csr_array((values, candidates.pairs()), shape=candidates.shape)
+    csr = candidates.to_sparse()
+    return sparse.csr_array((values, csr.indices, csr.indptr), shape=csr.shape)
+
+
+def top_columns(values: FloatArray, k: int) -> IntArray:
+    """Return the columns of the ``k`` largest values of every row, in descending order.
+
+    Of equal values the first column comes first.
+    """
+    if k == 1:
+        best: IntArray = values.argmax(axis=1)[:, np.newaxis]
+        return best
+    n_columns = values.shape[1]
+    # Partitioned, not sorted: of many columns few are wanted.
+    least = np.partition(values, n_columns - k, axis=1)[:, n_columns - k, np.newaxis]
+    above, equal = values > least, values == least
+    wanted = k - above.sum(axis=1, keepdims=True)
+    chosen = above | (equal & (equal.cumsum(axis=1) <= wanted))
+    columns = np.nonzero(chosen)[1].reshape(len(values), k)
+    order = np.argsort(-np.take_along_axis(values, columns, axis=1), axis=1, kind="stable")
+    top: IntArray = np.take_along_axis(columns, order, axis=1)
+    return top
 
 
 def confidence_from_scores(candidates: CandidateLabels, scores: Any) -> Sparse:

@@ -3,8 +3,9 @@
 In NumPy alone: a saved model predicts without the seconds that scikit-learn takes to import.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Self
 
 import numpy as np
@@ -23,6 +24,10 @@ LARGEST_FEATURE = 1e100
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
+# Rows whose numbers are added up at a time; sums of these are then added.
+_BLOCK_ROWS = 2**14
+# Most numbers of some features of all rows that are put in order at a time.
+_MOST_IN_ORDER = 2**25
 # A power of two far from the smallest double and below the largest.
 _LARGE_EXPONENT = 900
 # The normal score of rank 0 would be infinite.
@@ -38,13 +43,14 @@ class FeatureScale:
 
     @classmethod
     def fit(cls, kind: str, X: Features, row_weights: FloatArray | None = None) -> Self:
-        """Learn from rows, dense or CSR, that count as much as their weights say.
+        """Learn from rows that count as much as their weights say: dense, CSR or on disk.
 
-        A row of weight zero does not count; "quantile" counts all others the same.
+        A row of weight zero does not count; "quantile" counts all others the same. Rows on disk
+        teach the same to the last bit as these rows in memory.
         """
         if row_weights is not None:
             counts = row_weights > 0
-            X, row_weights = X[counts], row_weights[counts]
+            X, row_weights = (X, row_weights) if counts.all() else (X[counts], row_weights[counts])
         if kind == "quantile":
             return cls(kind, {"quantiles_": _quantiles(X)})
         center, scale = _center_and_scale(kind, X, row_weights)
@@ -97,34 +103,53 @@ def _mean_and_deviation(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mean and the standard deviation of every feature, 0 where it is constant."""
     if sparse.issparse(X):
-        # slow to import
-        from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
-
-        X = X.copy()
-        X.sum_duplicates()
-        low, high = min_max_axis(X, axis=0)
-    else:
-        low, high = X.min(axis=0), X.max(axis=0)
+        return _of_sparse(X, row_weights)
+    low = np.min([block.min(axis=0) for block in _blocks(X)], axis=0)
+    high = np.max([block.max(axis=0) for block in _blocks(X)], axis=0)
     # Squares of values below one do not overflow, and powers of two change no digit.
     _, exponents = np.frexp(np.maximum(-low, high))
-    if sparse.issparse(X):
-        X.data = np.ldexp(X.data, -exponents[X.indices])
-        mean, variance = mean_variance_axis(X, axis=0, weights=row_weights)
-    else:
-        X = np.ldexp(X, -exponents, order="C")  # one order of adding up, the same bits
-        mean = _mean_of_rows(X, row_weights)
-        X -= mean
-        # Far from zero a mean is rounded by more than a small deviation can bear.
-        rest = _mean_of_rows(X, row_weights)
-        X -= rest
-        mean, variance = mean + rest, _mean_of_rows(np.square(X), row_weights)
+
+    def mean_of(change: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return the mean of what becomes of the rows, one order of adding up for all."""
+        total = np.zeros(X.shape[1])
+        counted = 0.0
+        for start, block in zip(count(0, _BLOCK_ROWS), _blocks(X), strict=False):
+            values = change(np.ldexp(block, -exponents, order="C"))
+            if row_weights is None:
+                counted += len(values)
+            else:
+                weights = row_weights[start : start + len(values), np.newaxis]
+                values, counted = values * weights, counted + float(weights.sum())
+            total += values.sum(axis=0)
+        mean: FloatArray = total / counted
+        return mean
+
+    mean = mean_of(lambda values: values)
+    # Far from zero a mean is rounded by more than a small deviation can bear.
+    rest = mean_of(lambda values: values - mean)
+    variance = mean_of(lambda values: np.square(values - mean - rest))
+    deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
+    return np.ldexp(mean + rest, exponents), np.ldexp(deviation, exponents)
+
+
+def _of_sparse(X: Features, row_weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    # slow to import
+    from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+    X = X.copy()
+    X.sum_duplicates()
+    low, high = min_max_axis(X, axis=0)
+    _, exponents = np.frexp(np.maximum(-low, high))
+    X.data = np.ldexp(X.data, -exponents[X.indices])
+    mean, variance = mean_variance_axis(X, axis=0, weights=row_weights)
     deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean, exponents), np.ldexp(deviation, exponents)
 
 
-def _mean_of_rows(X: FloatArray, row_weights: FloatArray | None) -> FloatArray:
-    mean: FloatArray = np.average(X, axis=0, weights=row_weights)
-    return mean
+def _blocks(X: Features) -> Iterator[FloatArray]:
+    """Yield dense rows as doubles, as many at a time whether they are in memory or on disk."""
+    for start in range(0, X.shape[0], _BLOCK_ROWS):
+        yield np.asarray(X[start : start + _BLOCK_ROWS], dtype=np.float64)
 
 
 def _are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
@@ -141,12 +166,19 @@ def _root_mean_square(values: FloatArray) -> float:
 
 def _quantiles(X: FloatArray) -> FloatArray:
     """Return the values of every feature at evenly spaced ranks."""
-    n_rows = len(X)
-    in_order = np.sort(X, axis=0)
+    n_rows, n_features = X.shape
     ranks = np.linspace(0, n_rows - 1, min(n_rows, _MOST_QUANTILES))
     below = np.minimum(ranks.astype(np.intp), max(n_rows - 2, 0))
     share = (ranks - below)[:, np.newaxis]
-    low, high = in_order[below], in_order[np.minimum(below + 1, n_rows - 1)]
+    above = np.minimum(below + 1, n_rows - 1)
+    low, high = np.empty((2, len(ranks), n_features))
+    # Some features of all rows at a time: nothing else could be put in order exactly.
+    width = max(1, _MOST_IN_ORDER // max(1, n_rows))
+    for start in range(0, n_features, width):
+        features = slice(start, start + width)
+        in_order = np.concatenate([block[:, features].T for block in _blocks(X)], axis=1)
+        in_order.sort(axis=1)
+        low[:, features], high[:, features] = in_order.T[below], in_order.T[above]
     # Two products, not low + share * (high - low), which may overflow; and a mean of equals may be
     # off by a rounding, where quantiles must not fall.
     between = np.where(low == high, low, (1 - share) * low + share * high)

@@ -13,8 +13,9 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from disambig._core.errors import ParameterError, describe_rows
+from disambig._core.mapped_rows import MappedRows, blocks_of
 from disambig._core.parameters import check_choice
-from disambig._core.typing import AnyArray, Features, FloatArray, Sparse
+from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray, Sparse
 from disambig.candidates.storage import with_short_indices
 from disambig.methods.feature_scales import (
     KINDS,
@@ -142,6 +143,8 @@ class FeatureScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 "Scaling by 'quantile' needs dense features: a rank leaves no zeros. Got sparse "
                 "features. Give X.toarray(), or choose another scaling."
             )
+        if isinstance(X, MappedRows):  # whose numbers a method has checked, some at a time
+            return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
 
     def _scaled_sparse(self, X: Sparse) -> Sparse:
@@ -175,6 +178,8 @@ def fit_scaler(scaling: Any, X: Features, row_weights: FloatArray | None = None)
     Weights of rows count where a transformer takes them.
     """
     scaler = clone(scaling) if hasattr(scaling, "transform") else FeatureScaler(kind=scaling)
+    if isinstance(X, MappedRows) and not isinstance(scaler, FeatureScaler):
+        X = np.asarray(X)  # what others learn from must be in memory
     if row_weights is None:
         scaler.fit(X)
     elif isinstance(scaler, FeatureScaler):
@@ -185,22 +190,24 @@ def fit_scaler(scaling: Any, X: Features, row_weights: FloatArray | None = None)
         scaler.fit(X)
     # Other kinds bring all that they were fitted on to a common size.
     if not isinstance(scaler, FeatureScaler) or scaler.kind == "none" or sparse.issparse(X):
-        _refuse_too_large(scaler.transform(X))
+        scaled = (scaler.transform(block) for block in blocks_of(X))
+        too_large = np.concatenate([_are_too_large(block) for block in scaled])
+        if too_large.any():
+            raise ParameterError(
+                f"Features must be of size {LARGEST_FEATURE:g} at most once they are scaled. "
+                f"Larger ones in {describe_rows(too_large)}. Choose another 'scaling', or look at "
+                "these rows."
+            )
     return scaler
 
 
-def _refuse_too_large(scaled: Features) -> None:
+def _are_too_large(scaled: Features) -> BoolArray:
     if sparse.issparse(scaled):
         scaled = scaled.tocsr()
         rows = np.repeat(np.arange(scaled.shape[0]), np.diff(scaled.indptr))
-        too_large = np.bincount(rows, np.abs(scaled.data) > LARGEST_FEATURE) > 0
-    else:
-        too_large = (np.abs(np.asarray(scaled)) > LARGEST_FEATURE).any(axis=1)
-    if too_large.any():
-        raise ParameterError(
-            f"Features must be of size {LARGEST_FEATURE:g} at most once they are scaled. Larger "
-            f"ones in {describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
-        )
+        large = np.abs(scaled.data) > LARGEST_FEATURE
+        return np.asarray(np.bincount(rows, large, minlength=scaled.shape[0]) > 0)
+    return np.asarray((np.abs(np.asarray(scaled)) > LARGEST_FEATURE).any(axis=1))
 
 
 def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Features:

@@ -28,9 +28,10 @@ def streams_of(seeds: Sequence[int], purpose: int = 0) -> Tensor:
     return _mixed(mixed + _wrapped((purpose + 1) * _STRIDE))
 
 
-def positions_of(streams: Tensor, count: int) -> Tensor:
-    """Return the first ``count`` positions of every stream, to be drawn from again and again."""
-    return streams.unsqueeze(-1) + torch.arange(count, device=streams.device) * _STRIDE
+def positions_of(streams: Tensor, count: int, first: int = 0) -> Tensor:
+    """Return ``count`` positions of every stream, to be drawn from again and again."""
+    numbers = torch.arange(first, first + count, device=streams.device)
+    return streams.unsqueeze(-1) + numbers * _STRIDE
 
 
 def random_words(positions: Tensor, counter: Tensor | int) -> Tensor:

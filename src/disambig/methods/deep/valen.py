@@ -63,7 +63,12 @@ class LabelEnhancement(LossRule):
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Look for neighbours; draw the first weights of the decoders."""
         self._streams = streams_of_problems(problems, device, _DRAWS)
-        neighbors = _neighbors_of_all([one.features for one in problems], self.n_neighbors)
+        # Neighbours are looked for among all rows, which are in memory for that.
+        features = [
+            one.features if isinstance(one.features, np.ndarray) else one.features.read(slice(None))
+            for one in problems
+        ]
+        neighbors = _neighbors_of_all(features, self.n_neighbors)
         self._neighbors = torch.as_tensor(neighbors, device=device)
         n_classes, n_features = problems[0].prior.shape[1], problems[0].features.shape[1]
         streams = streams_of_problems(problems, device, _FIRST_WEIGHTS)

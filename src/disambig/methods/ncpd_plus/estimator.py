@@ -3,7 +3,7 @@
 import copy
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -407,11 +407,15 @@ class NCPDPlusClassifier(NCPDClassifier):
     def _is_mix(self) -> bool:
         return bool(self._fitted_with["select"] == "auto")
 
-    def _predict_proba(self, X: Features) -> FloatArray:
+    def _probability_blocks(self, X: Features) -> Iterator[FloatArray]:
         if not self._is_mix():
-            return super()._predict_proba(X)
-        probabilities: FloatArray = self._mean(lambda member: member._predict_proba(X))
-        return probabilities
+            yield from super()._probability_blocks(X)
+            return
+        members = (member._probability_blocks(X) for member in self.members_.values())
+        for blocks in zip(*members, strict=True):
+            said = dict(zip(self.members_.values(), blocks, strict=True))
+            mean: FloatArray = self._mean(said.__getitem__)
+            yield mean
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
         if not self._is_mix():

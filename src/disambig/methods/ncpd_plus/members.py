@@ -226,7 +226,7 @@ def _compare_scouts(tasks: Sequence[_Task[Member]]) -> list[Selection]:
 def _compared(task: _Task[Member], scouts: dict[str, Member]) -> Selection:
     """Weigh the scouts of a task by the rows held out; those that collapsed weigh nothing."""
     rows = task.X[task.held_out]
-    said = {name: scout._predict_proba(rows) for name, scout in scouts.items()}
+    said = {name: scout._probability_blocks(rows) for name, scout in scouts.items()}
     collapsed = [name for name, scout in scouts.items() if has_collapsed(scout.history_)]
     return compare(task.candidates[task.held_out], said, left_out=collapsed)
 

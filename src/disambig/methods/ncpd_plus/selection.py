@@ -1,9 +1,9 @@
 """The configurations of a mix, and their weights by candidate sets held out."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from disambig._core.typing import FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import group_sums
 from disambig.methods.row_weights import relative_row_weights
-from disambig.metrics.without_truth import approximated_accuracy, covering_rate
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,7 @@ class Selection(Mapping[str, ConfigurationScore]):
 
 def compare(
     candidates: CandidateLabels,
-    probabilities: Mapping[str, FloatArray],
+    probabilities: Mapping[str, FloatArray | Iterable[FloatArray]],
     left_out: Collection[str] = (),
     smallest_weight: float = _SMALLEST_WEIGHT,
 ) -> Selection:
@@ -213,17 +212,21 @@ def compare(
     ----------
     candidates : CandidateLabels
         Sets of these rows.
-    probabilities : mapping of str to ndarray of shape (rows, classes)
+    probabilities : mapping of str to ndarray of shape (rows, classes), or to blocks of it
         For every configuration, in the column order of ``candidates``.
     left_out : collection of str
         Configurations that are to weigh nothing.
     smallest_weight : float
         What would weigh less is left out.
     """
-    masses = np.stack([_masses(candidates, said) for said in probabilities.values()])
+    heard = {
+        name: _Heard.of(candidates, [said] if isinstance(said, np.ndarray) else said)
+        for name, said in probabilities.items()
+    }
+    masses = np.stack([said.masses for said in heard.values()])
     of_rows = relative_row_weights(candidates)
     weights = np.zeros(len(masses))
-    weighed = np.array([name not in left_out for name in probabilities])
+    weighed = np.array([name not in left_out for name in heard])
     if weighed.any():
         weights[weighed] = _without_small(
             mixture_weights(masses[weighed], _PSEUDO_ROWS, of_rows), smallest_weight
@@ -234,20 +237,40 @@ def compare(
             name: ConfigurationScore(
                 weight=float(weight),
                 log_mass=float(log_mass),
-                covering_rate=covering_rate(
-                    candidates, candidates.classes[said.argmax(axis=1)], sample_weight=of_rows
-                ),
-                approximated_accuracy=approximated_accuracy(candidates, said),
+                covering_rate=float(np.average(said.shares > 0, weights=of_rows)),
+                approximated_accuracy=float(said.shares.mean()),
             )
             for (name, said), weight, log_mass in zip(
-                probabilities.items(), weights, log_masses, strict=True
+                heard.items(), weights, log_masses, strict=True
             )
         }
     )
 
 
-def _masses(candidates: CandidateLabels, probabilities: FloatArray) -> FloatArray:
-    return group_sums(candidates.values_of(probabilities), candidates.starts)
+class _Heard(NamedTuple):
+    """What is kept of what a configuration says, for every row."""
+
+    masses: FloatArray  # the probability of its candidates together
+    shares: FloatArray  # what of that the prediction has; 0 where it is no candidate
+
+    @classmethod
+    def of(cls, candidates: CandidateLabels, blocks: Iterable[FloatArray]) -> Self:
+        """Return what is kept of probabilities that come in blocks of rows."""
+        parts = []
+        start = 0
+        for block in blocks:
+            sets = candidates[start : start + len(block)]
+            inside = sets.values_of(block)
+            masses = group_sums(inside, sets.starts)
+            rows, columns = sets.pairs()
+            # Of equally probable classes the first is predicted.
+            is_predicted = columns == block.argmax(axis=1)[rows]
+            covered = np.logical_or.reduceat(is_predicted, sets.starts)
+            shares = np.zeros(len(block))
+            np.divide(block.max(axis=1), masses, out=shares, where=covered)
+            parts.append((masses, shares))
+            start += len(block)
+        return cls(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _without_small(weights: FloatArray, smallest: float) -> FloatArray:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
 from disambig._core.errors import ParameterError, warn_caller
+from disambig._core.mapped_rows import MappedRows, check_numbers, rows_in_block
 from disambig._core.parameters import (
     check_boolean,
     check_choice,
@@ -37,7 +38,11 @@ from disambig.engine.loss_rule import LossRule
 from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import BaseRule, TrainingData, TrainingSettings
 from disambig.engine.training import Training, check_callbacks
-from disambig.methods.base import PartialLabelClassifier, confidence_from_logits
+from disambig.methods.base import (
+    PartialLabelClassifier,
+    confidence_from_logits,
+    confidence_from_pairs,
+)
 from disambig.methods.class_weights import ClassWeight, check_class_weight, weights_of_classes
 from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
@@ -49,7 +54,6 @@ from disambig.methods.networks.validation import ValidationMonitor, split_rows
 from disambig.methods.row_weights import RowWeightsMixin, relative_row_weights
 from disambig.methods.scaling import check_scaling
 
-_ROWS_AT_A_TIME = 8192
 # Threads wait for each other at every operation, and to ask networks takes a tenth of those of a
 # training step: as much work is worth ten times as much to them.
 _STEPS_OF_INFERENCE = 10
@@ -314,6 +318,10 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             check_integer("verbose", self.verbose, minimum=0)
 
     def _checked_features(self, X: Any, *, reset: bool) -> Features:
+        on_disk = MappedRows.of(X)
+        if on_disk is not None:
+            check_numbers(on_disk)
+            return validate_data(self, on_disk, reset=reset, skip_check_array=True)
         # What is neither array nor list is left to scikit-learn to read or to refuse.
         n_dimensions = np.ndim(X) if isinstance(X, list | tuple) else getattr(X, "ndim", 2)
         if n_dimensions <= 2:
@@ -423,6 +431,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         followers = (self.validation, self.checkpoint, self.network, self.callbacks)
         if any(follower is not None for follower in followers):
             return self  # something follows this training that cannot follow several at once
+        if not isinstance(plan.data.features, np.ndarray):
+            return self  # rows on disk are read for one training at a time
         n_rows, n_features = plan.data.features.shape
         n_steps = steps_per_epoch(n_rows, self.batch_size)
         steps_done = 0 if plan.progress is None else plan.progress.steps
@@ -532,29 +542,33 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     # ---- predicting
 
     def _predict_proba(self, X: Features) -> FloatArray:
-        return np.concatenate([softmax(part, axis=-1).mean(axis=0) for part in self._logits(X)])
+        return np.concatenate(list(self._probability_blocks(X)))
+
+    def _probability_blocks(self, X: Features) -> Iterator[FloatArray]:
+        for logits in self._logits(X):
+            yield softmax(logits, axis=-1).mean(axis=0)
 
     def _per_network(self, X: Features) -> FloatArray:
         return np.concatenate([softmax(part, axis=-1) for part in self._logits(X)], axis=1)
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
         """Return probabilities restricted to the candidates of every row, mean over networks."""
-        parts = []
-        for rows, logits in zip(_slices(len(candidates)), self._logits(X), strict=True):
-            found = [confidence_from_logits(candidates[rows], network) for network in logits]
-            parts.append(sum(found) / len(found))
-        return sparse.vstack(parts, format="csr")
+        values = np.empty(int(candidates.starts[-1] + candidates.sizes[-1]))
+        first = start = 0
+        for logits in self._logits(X):
+            of_rows = candidates[start : start + logits.shape[1]]
+            found = [confidence_from_logits(of_rows, network).data for network in logits]
+            values[first : first + len(found[0])] = sum(found) / len(found)
+            start, first = start + logits.shape[1], first + len(found[0])
+        return confidence_from_pairs(candidates, values)
 
     def _logits(self, X: Features) -> Iterator[FloatArray]:
         """Yield the logits of every network, in double precision, some rows at a time."""
         device = choose_device(self.device)
         networks = self._networks.to(device)
         dtype = next(networks.parameters()).dtype
-        # A row further out than any that can be trained on is asked for at the border.
-        inputs = self._views.transform(X).clip(-LARGEST_INPUT, LARGEST_INPUT)
-        features = torch.as_tensor(inputs, dtype=dtype, device="cpu")
-        for rows in _slices(len(features)):
-            asked = features[rows].to(device)
+        for features in self._inputs_to_ask(X):
+            asked = torch.as_tensor(features, dtype=dtype, device="cpu").to(device)
             work = _STEPS_OF_INFERENCE * len(asked) * networks.multiplications_per_row()
             with (
                 torch.no_grad(),
@@ -563,6 +577,15 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             ):
                 logits = networks.infer(asked)
             yield logits.cpu().double().numpy()
+
+    def _inputs_to_ask(self, X: Features) -> Iterator[FloatArray]:
+        """Yield inputs of the networks, for some rows at a time."""
+        n_rows = rows_in_block(len(self.classes_))
+        for start in range(0, X.shape[0], n_rows):
+            rows = slice(start, start + n_rows)
+            some = X.read(rows) if isinstance(X, MappedRows) else X[rows]
+            # A row further out than any that can be trained on is asked for at the border.
+            yield self._views.transform(some).clip(-LARGEST_INPUT, LARGEST_INPUT)
 
     # ---- copying
 
@@ -581,7 +604,3 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             # So that a machine without a card can read it.
             state["_networks"] = copy.deepcopy(self._networks).cpu()
         return state
-
-
-def _slices(n_rows: int) -> Iterator[slice]:
-    return (slice(n, n + _ROWS_AT_A_TIME) for n in range(0, n_rows, _ROWS_AT_A_TIME))

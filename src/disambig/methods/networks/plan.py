@@ -1,6 +1,6 @@
 """What is settled before networks train: inputs, rows held out, seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -9,10 +9,12 @@ from scipy import sparse
 
 from disambig._core.array_file import take_part
 from disambig._core.errors import ParameterError, describe_rows
+from disambig._core.mapped_rows import MappedRows
 from disambig._core.typing import Features, FloatArray
 from disambig.engine.rule import TrainingData
 from disambig.engine.training import Progress
 from disambig.methods.feature_scales import LARGEST_INPUT
+from disambig.methods.networks.scaled_rows import ScaledRows
 from disambig.methods.networks.validation import ValidationMonitor
 from disambig.methods.scaling import FeatureScaler, apply_scaler, fit_scaler
 
@@ -68,25 +70,25 @@ class FeatureViews:
                 f"{self.row_shape or (self.n_features_in_,)}. Got "
                 f"{row_shape or X.shape[1:]}."
             )
-        views = [
-            apply_scaler(scaler, X if row_shape is None else _places(X)) for scaler in self.scalers
-        ]
+        rows = X if row_shape is None else _places(X)
+        views = [apply_scaler(scaler, rows) for scaler in self.scalers]
         dense = [view.toarray() if sparse.issparse(view) else view for view in views]
         if row_shape is not None:
             dense = [_put_back(view, len(X), row_shape) for view in dense]
         features = dense[0] if len(dense) == 1 else np.hstack(dense)
         return np.require(features, requirements=["C", "W"])
 
-    def inputs(self, X: Features) -> FloatArray:
-        """Return the same for rows to be trained on; refuse what would overflow."""
+    def inputs(self, X: Features) -> FloatArray | ScaledRows:
+        """Return the same for rows to be trained on; refuse what would overflow.
+
+        Rows on disk stay there, and are scaled when they are read.
+        """
+        if isinstance(X, MappedRows):
+            on_disk = ScaledRows(X, self.transform)
+            _refuse_too_large(on_disk.blocks())
+            return on_disk
         features = self.transform(X)
-        too_large = np.asarray(np.any(np.abs(features) > LARGEST_INPUT, axis=1))
-        if too_large.any():
-            raise ParameterError(
-                f"Features must be of size {LARGEST_INPUT:g} at most once they are scaled. Larger "
-                f"ones in {describe_rows(too_large)}. Choose another 'scaling', or look at these "
-                "rows."
-            )
+        _refuse_too_large([features])
         return features
 
     def to_arrays(self) -> dict[str, FloatArray]:
@@ -109,6 +111,15 @@ class FeatureViews:
         return cls(
             [FeatureScaler.from_arrays(kind, take_part(arrays, str(n))) for n, kind in numbered],
             row_shape,
+        )
+
+
+def _refuse_too_large(inputs: Iterable[FloatArray]) -> None:
+    too_large = np.concatenate([np.any(np.abs(some) > LARGEST_INPUT, axis=1) for some in inputs])
+    if too_large.any():
+        raise ParameterError(
+            f"Features must be of size {LARGEST_INPUT:g} at most once they are scaled. Larger ones "
+            f"in {describe_rows(too_large)}. Choose another 'scaling', or look at these rows."
         )
 
 

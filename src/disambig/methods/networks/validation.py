@@ -1,5 +1,6 @@
 """Watch rows that are not trained on, by their candidate sets: never by true labels."""
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
@@ -15,6 +16,7 @@ from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.target import as_candidates
 from disambig.engine.training import Training
 from disambig.methods.base import PartialLabelClassifier
+from disambig.methods.networks.scaled_rows import ScaledRows
 from disambig.methods.row_weights import relative_row_weights
 from disambig.metrics.without_truth import covering_rate
 
@@ -26,7 +28,7 @@ class ValidationMonitor:
 
     Parameters
     ----------
-    features : ndarray of shape (rows, features)
+    features : ndarray of shape (rows, features), or ScaledRows
         Scaled like those that are trained on.
     candidates : CandidateLabels
         Their candidate sets.
@@ -39,7 +41,7 @@ class ValidationMonitor:
 
     def __init__(
         self,
-        features: FloatArray,
+        features: FloatArray | ScaledRows,
         candidates: CandidateLabels,
         classes: AnyArray,
         patience: int | None,
@@ -76,14 +78,22 @@ class ValidationMonitor:
 
     def probabilities(self, training: Training) -> FloatArray:
         """Return what the networks say now: shape (rows, classes)."""
+        return np.concatenate(list(self._blocks(training)))
+
+    def _blocks(self, training: Training) -> Iterator[FloatArray]:
+        """Yield the same, for rows on disk some at a time."""
+        example = next(training.networks.parameters())
+        if isinstance(self.features, ScaledRows):
+            for block in self.features.blocks():
+                rows = torch.as_tensor(block, dtype=example.dtype, device=example.device)
+                yield training.mean_probabilities(rows).cpu().numpy()
+            return
         if self._rows is None:
-            example = next(training.networks.parameters())
             self._rows = torch.as_tensor(self.features, dtype=example.dtype, device=example.device)
-        probabilities: FloatArray = training.mean_probabilities(self._rows).cpu().numpy()
-        return probabilities
+        yield training.mean_probabilities(self._rows).cpu().numpy()
 
     def _covering_rate(self, training: Training) -> float:
-        predicted = self.probabilities(training).argmax(-1)
+        predicted = np.concatenate([block.argmax(-1) for block in self._blocks(training)])
         return covering_rate(
             self.candidates,
             self.classes[predicted],
