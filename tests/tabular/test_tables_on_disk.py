@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from disambig import audit_table, fit_table, read_table
+from disambig import NCPDClassifier, audit_table, clean_table, fit_table, read_table
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular import TableOnDisk
+from disambig.tabular import FitListener, TableOnDisk
+from disambig.tabular.clean_details import belong_to, details_path, read_details
 from tabular.on_disk_tables import many_kinds, write_parts
 
 pytest.importorskip("pyarrow.parquet")
@@ -21,10 +22,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_parts(many_kinds(), tmp_path_factory.mktemp("tables") / "parts")
 
 
-def ncpd() -> object:
+def ncpd() -> NCPDClassifier:
     """Return a method that is trained in no time."""
-    from disambig import NCPDClassifier
-
     return NCPDClassifier(**QUICK)
 
 
@@ -116,3 +115,64 @@ def test_decisions_groups_and_bad_rows_work_on_disk(parts: Path) -> None:
     on_disk = fit_table(TableOnDisk(parts), method=ncpd(), **given)
     assert on_disk.bad_rows == 1
     pd.testing.assert_frame_equal(on_disk.predict(frame), in_memory.predict(frame), atol=1e-4)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_cleaning_on_disk_writes_what_it_writes_in_memory(
+    parts: Path, tmp_path: Path, suffix: str
+) -> None:
+    given = {"truth": "truth", "in_sample": True, "method": ncpd(), "random_state": 5}
+    expected = clean_table(read_table(parts), out=tmp_path / f"memory.{suffix}", **given)
+    out = tmp_path / f"disk.{suffix}"
+    cleaned = clean_table(TableOnDisk(parts), out=out, **given)
+    assert (cleaned is None) == (suffix != "parquet")
+    on_disk, in_memory = read_table(out), read_table(tmp_path / f"memory.{suffix}")
+    assert list(on_disk.columns) == list(expected.columns)
+    assert on_disk["chosen_label"].tolist() == expected["chosen_label"].tolist()
+    for name in ("confidence", "margin"):
+        np.testing.assert_allclose(
+            on_disk[name].astype(float), in_memory[name].astype(float), atol=1e-4
+        )
+    added = list(expected.columns[-5:])
+    pd.testing.assert_frame_equal(on_disk.drop(columns=added), in_memory.drop(columns=added))
+    details = read_details(details_path(out))
+    assert details is not None
+    assert belong_to(details, on_disk["candidate_confidences"])
+
+
+def test_held_out_cleaning_decisions_and_misses_work_on_disk(parts: Path, tmp_path: Path) -> None:
+    given = {
+        "truth": "truth", "n_folds": 2, "method": ncpd(), "decisions": {3: "w"}, "relabel": True
+    }  # fmt: skip
+    expected = clean_table(read_table(parts), **given)
+    cleaned = clean_table(TableOnDisk(parts), out=tmp_path / "clean.parquet", **given).to_frame()
+    for name in ("chosen_label", "decision", "label_if_missed", "second_look"):
+        assert cleaned[name].tolist() == expected[name].tolist()
+    np.testing.assert_allclose(cleaned["miss_probability"], expected["miss_probability"], atol=1e-4)
+
+
+def test_cleaning_on_disk_is_refused_where_it_could_not_be_written(parts: Path) -> None:
+    for out, words in ((None, "clean.parquet"), ("clean.xlsx", "csv, tsv, jsonl or parquet")):
+        with pytest.raises((ParameterError, TableError), match=words):
+            clean_table(TableOnDisk(parts), method=ncpd(), in_sample=True, out=out)
+
+
+def test_an_interrupted_cleaning_goes_on_with_the_features_that_are_there(
+    parts: Path, tmp_path: Path
+) -> None:
+    class Interrupted(FitListener):
+        def on_epoch_end(self, title: str, epoch: int, n_epochs: int) -> None:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "clean.parquet"
+    given = {"truth": "truth", "n_folds": 2, "out": out, "random_state": 1}
+    method = NCPDClassifier(**QUICK, checkpoint_every=1)
+    with pytest.raises(KeyboardInterrupt):
+        clean_table(TableOnDisk(parts), method=method, listener=Interrupted(), **given)
+    assert not out.exists()
+    cleaned = clean_table(TableOnDisk(parts), method=method, **given).to_frame()
+    again = clean_table(
+        TableOnDisk(parts), method=method, **{**given, "out": tmp_path / "b.parquet"}
+    )
+    pd.testing.assert_frame_equal(cleaned, again.to_frame())
+    assert not out.with_name("clean.parquet.partial").exists()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
     import pandas as pd
 
     from disambig.methods.base import PartialLabelClassifier
+    from disambig.tabular.clean_columns import CleanedColumns
     from disambig.tabular.task import TableTask
 
 _KIND: Final = "disambig cleaning"
@@ -55,7 +56,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Cleaning:
     """What cleaning found out."""
 
-    columns: "pd.DataFrame"  # what it adds to the table
+    columns: "pd.DataFrame | CleanedColumns"  # what it adds to the table
     per_network: AnyArray  # confidences by each network, as in ``OutOfFoldPredictions``
     histories: tuple[Mapping[str, Sequence[float]], ...]  # measures by epoch of every training
     model_choice: AnyArray  # before true labels that are known were put in its place

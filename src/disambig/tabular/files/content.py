@@ -19,7 +19,7 @@ STANDARD_STREAM = "-"
 # that were not packed take a few times their size.
 _ANY_FILE = 2 * 10**9
 _PER_BYTE = 10
-_PARQUET = ".parquet"
+PARQUET = ".parquet"
 _READ_AT_ONCE = 1 << 20
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
@@ -90,7 +90,7 @@ def find_content(
     if path.is_dir():
         if not parquet_files(path):
             raise TableError(
-                f"A table is a file, or a folder of {_PARQUET} files. {path} is a folder without "
+                f"A table is a file, or a folder of {PARQUET} files. {path} is a folder without "
                 "any. Give the path of a file in it."
             )
         return FileContent(str(path), path, max_memory=limit)
@@ -120,7 +120,7 @@ def parquet_files(path: Path) -> list[Path]:
     # Tools such as Spark put files beside the data whose names begin with a dot or underscore.
     return sorted(
         file
-        for file in path.rglob(f"*{_PARQUET}")
+        for file in path.rglob(f"*{PARQUET}")
         if file.is_file()
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )

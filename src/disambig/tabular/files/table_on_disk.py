@@ -11,6 +11,7 @@ import pandas as pd
 
 from disambig._core.errors import DatasetNotFoundError, TableError, import_extra
 from disambig._core.typing import IntArray
+from disambig.tabular.defaults import ARROW_TYPES
 from disambig.tabular.files.content import parquet_files
 from disambig.tabular.files.formats import check_names
 
@@ -148,7 +149,9 @@ class TableOnDisk:
         n_columns = max(1, len(self.columns if columns is None else columns))
         n_rows = n_rows or max(1, min(ROWS_AT_A_TIME, _CELLS_AT_A_TIME // n_columns))
         for start in range(0, len(self), n_rows):
-            yield start, self.rows(start, min(start + n_rows, len(self)), columns)
+            block = self.rows(start, min(start + n_rows, len(self)), columns)
+            block.attrs.update({**self.attrs, ARROW_TYPES: self.arrow_types()})
+            yield start, block
 
     def sample(self, n_rows: int, n_runs: int = 20) -> IntArray:
         """Return the numbers of so many rows: runs of neighbours, from all parts of the table."""
