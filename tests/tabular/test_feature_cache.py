@@ -23,7 +23,7 @@ class Rows(FitListener):
     def __init__(self) -> None:
         self.seen: list[tuple[int, int]] = []
 
-    def on_features_kept(self, n_done: int, n_rows: int) -> None:
+    def on_rows_done(self, title: str, n_done: int, n_rows: int) -> None:
         """Keep it."""
         self.seen.append((n_done, n_rows))
 

@@ -245,12 +245,12 @@ class FitView(FitListener):
             known="" if is_done else f"{n_done:,} of {n_cells:,}",
         )
 
-    def on_features_kept(self, n_done: int, n_rows: int) -> None:
-        """Show how far the features of a table on disk are."""
+    def on_rows_done(self, title: str, n_done: int, n_rows: int) -> None:
+        """Show how far the rows of a table on disk are."""
         is_done = n_done == n_rows
         self._bar.update(
             self._task,
-            description="Training" if is_done else "Writing features",
+            description="Training" if is_done else title,
             total=None if is_done else n_rows,
             completed=0 if is_done else n_done,
             known="" if is_done else f"{n_done:,} of {n_rows:,} rows",

@@ -3,7 +3,7 @@
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,7 @@ from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.exchange.decided import decisions_of
 from disambig.tabular.files.content import STANDARD_STREAM, read_size
 from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
-from disambig.tabular.files.formats import find_format, find_writer, read_table
+from disambig.tabular.files.formats import check_takes_blocks, find_format, find_writer, read_table
 from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.annotations import (
     check_same_within_items,
@@ -81,12 +81,12 @@ def read_file(
 
 def load_new_rows(
     file: str, options: FileOptions, model: "TableModel", *, with_groups: bool
-) -> pd.DataFrame:
-    """Read rows for a model: a table or, if these have its features, the tasks in an export."""
+) -> Table:
+    """Return rows for a model: a table or, if these have its features, the tasks in an export."""
     features = [name for names in model.plan.by_kind().values() for name in names]
     imported = imported_file(file, options, features)
     if imported is None:
-        return read_file(file, options, with_groups=with_groups)
+        return open_file(file, options, with_groups=with_groups)
     return new_rows(imported)
 
 
@@ -179,6 +179,19 @@ def described_columns(
         folder=Path() if is_stream else Path(file).parent,
         cache=None if is_stream else f"{file}.described",
     )
+
+
+def refuse_on_disk(table: Table, out: str, options: Mapping[str, object]) -> None:
+    """Refuse what takes all rows of a table at once, where it stays on disk."""
+    if not isinstance(table, TableOnDisk):
+        return
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ParameterError(
+            f"{given[0]} needs all rows in memory, and the table stays on disk. Leave it out, or "
+            "allow more memory: --memory SIZE."
+        )
+    check_takes_blocks(out)
 
 
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:

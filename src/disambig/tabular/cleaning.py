@@ -382,7 +382,7 @@ def clean_table(
         if isinstance(frame, pd.DataFrame):
             cleaned = append_columns(frame, cleaning.columns, prefix)
         if isinstance(frame, TableOnDisk) and out is not None:
-            blocks = _cleaned_blocks(frame, cleaning, prefix)
+            blocks = _cleaned_blocks(frame, cleaning, prefix, listener)
             write_blocks(blocks, out, delimiter=delimiter, excel_safe=excel_safe)
         elif out is not None:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
@@ -421,11 +421,15 @@ def _check_goes_to_disk(out: str | os.PathLike[str] | None) -> None:
     check_takes_blocks(out)
 
 
-def _cleaned_blocks(table: TableOnDisk, cleaning: Cleaning, prefix: str) -> Iterator[pd.DataFrame]:
+def _cleaned_blocks(
+    table: TableOnDisk, cleaning: Cleaning, prefix: str, listener: FitListener
+) -> Iterator[pd.DataFrame]:
     """Yield a table with what cleaning adds, some rows at a time."""
     assert isinstance(cleaning.columns, CleanedColumns)
     for start, block in table.blocks():
-        yield append_columns(block, cleaning.columns.rows(start, start + len(block)), prefix)
+        stop = start + len(block)
+        yield append_columns(block, cleaning.columns.rows(start, stop), prefix)
+        listener.on_rows_done("Writing the table", stop, len(table))
 
 
 def clean_task(

@@ -101,7 +101,7 @@ def _write(
             features = np.clip(transformer.transform(block), -_LARGEST, _LARGEST)
             # As a file, not as mapped memory: what is written counts as memory of the process.
             stream.write(np.ascontiguousarray(features, dtype="<f4").data)
-            listener.on_features_kept(start + len(block), len(values))
+            listener.on_rows_done("Writing features", start + len(block), len(values))
 
 
 def _check_room(folder: Path, shape: tuple[int, int]) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +23,7 @@ from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.feature_cache import features_on_disk
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.label_cells import write_cells
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.labels.new_sets import rank_candidates, read_new_sets
@@ -145,11 +146,47 @@ class TableModel(ModelParts):
             RowGroups(group=group, promise=promise, promise_strength=promise_strength),
         )
         values = column_values(frame, self.plan, described, listener, embeddings)
-        for name, unseen in self.transformer.unseen_categories(values).items():
-            warn_caller(
-                f"Column {name!r} has values that the training table did not have; they are "
-                f"ignored: {join_names(unseen)}."
-            )
+        _warn_of_unseen(self.transformer.unseen_categories(values))
+        return self._predictions(values, top, sets)
+
+    def predict_blocks(
+        self,
+        table: TableOnDisk,
+        *,
+        top: int = 1,
+        labels: Labels | None = None,
+        listener: FitListener | None = None,
+    ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+        """Yield rows of a table on disk, some at a time, each with what ``predict`` says of them.
+
+        Parameters
+        ----------
+        table : TableOnDisk
+            A table with the feature columns of the training table.
+        top : int, default=1
+            How many labels to return for each row.
+        labels : str, sequence of str, LabelColumns or CandidateLabels, optional
+            The column or columns of candidate labels of these rows.
+        listener : FitListener, optional
+            Is told how far the rows are.
+        """
+        check_integer("top", top, minimum=1)
+        listener = listener or FitListener()
+        sets = self._sets_of(table, labels, RowGroups())
+        values_on_disk = ValuesOnDisk(table, self.plan)
+        unseen: dict[str, set[str]] = {}
+        for start, block in table.blocks():
+            stop = start + len(block)
+            values = values_on_disk.of_block(block)
+            for name, new in self.transformer.unseen_categories(values).items():
+                unseen.setdefault(name, set()).update(new)
+            yield block, self._predictions(values, top, None if sets is None else sets[start:stop])
+            listener.on_rows_done("Predicting", stop, len(table))
+        _warn_of_unseen({name: sorted(new) for name, new in unseen.items()})
+
+    def _predictions(
+        self, values: pd.DataFrame, top: int, sets: CandidateLabels | None
+    ) -> pd.DataFrame:
         count = min(top, len(self.classes))
         said = (
             self.probabilities_of(values.iloc[rows])
@@ -174,7 +211,7 @@ class TableModel(ModelParts):
         return pd.DataFrame(result)
 
     def _sets_of(
-        self, frame: pd.DataFrame, labels: Labels | None, groups: RowGroups
+        self, frame: Table, labels: Labels | None, groups: RowGroups
     ) -> CandidateLabels | None:
         """Return the candidate sets that new rows come with; None if they come with none."""
         if labels is not None:
@@ -196,6 +233,14 @@ class TableModel(ModelParts):
             else is refused.
         """
         write_parts(self, folder)
+
+
+def _warn_of_unseen(unseen: Mapping[str, Sequence[str]]) -> None:
+    for name, new in unseen.items():
+        warn_caller(
+            f"Column {name!r} has values that the training table did not have; they are "
+            f"ignored: {join_names(new)}."
+        )
 
 
 def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:

@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from disambig._core.errors import TableError
 from disambig._core.fingerprint import fingerprint_of
 from disambig._core.typing import IntArray
-from disambig.tabular.columns.values import ColumnPlan, column_values, value_names
+from disambig.tabular.columns.misfits import read_all
+from disambig.tabular.columns.values import (
+    ColumnPlan,
+    PlannedColumn,
+    column_values,
+    value_names,
+)
 from disambig.tabular.files.table_on_disk import TableOnDisk
 
 
@@ -48,11 +56,14 @@ class ValuesOnDisk:
     def by_column(self) -> Iterator[tuple[ColumnPlan, pd.DataFrame]]:
         """Yield the values of every column, in all rows, with a plan for this column alone."""
         for column in self.plan.columns:
-            cells = self.table[column.name]
-            if self.chosen is not None:
-                cells = cells.take(self.chosen)
-            plan = ColumnPlan(columns=(column,))
-            yield plan, column_values(cells.to_frame(), plan)
+            yield ColumnPlan(columns=(column,)), self._of_column(column)
+
+    def _of_column(self, column: PlannedColumn) -> pd.DataFrame:
+        cells = self.table[column.name]
+        if self.chosen is not None:
+            cells = cells.take(self.chosen)
+        values: pd.DataFrame = column_values(cells.to_frame(), ColumnPlan(columns=(column,)))
+        return values
 
     def blocks(self) -> Iterator[tuple[int, pd.DataFrame]]:
         """Yield the values of all columns, some rows at a time, each time with the first place."""
@@ -62,8 +73,18 @@ class ValuesOnDisk:
                 stop = np.searchsorted(self.chosen, start + len(frame))
                 frame = frame.take(self.chosen[done:stop] - start)
             if len(frame):
-                yield done, column_values(frame, self.plan)
+                yield done, self.of_block(frame)
             done += len(frame)
+
+    def of_block(self, frame: Any) -> pd.DataFrame:
+        """Return the values of some rows that were read; errors name rows of the whole table."""
+        try:
+            values: pd.DataFrame = column_values(frame, self.plan)
+        except TableError:
+            # Read once more, column by column: that happens once, and rows count from the start.
+            read_all(partial(self._of_column, column) for column in self.plan.columns)
+            raise
+        return values
 
     def frame(self) -> pd.DataFrame:
         """Return the values of all columns and rows; of few rows only these are read."""
