@@ -6,8 +6,10 @@ import pytest
 
 from disambig import NCPDClassifier, audit_table, clean_table, fit_table, read_table
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular import FitListener, TableOnDisk
+from disambig.tabular import FitListener, TableOnDisk, read_cleaned
 from disambig.tabular.clean_details import belong_to, details_path, read_details
+from disambig.web.doubtful_rows import doubtful_data
+from disambig.web.table_report import table_page
 from tabular.on_disk_tables import many_kinds, write_parts
 
 pytest.importorskip("pyarrow.parquet")
@@ -176,3 +178,62 @@ def test_an_interrupted_cleaning_goes_on_with_the_features_that_are_there(
     )
     pd.testing.assert_frame_equal(cleaned, again.to_frame())
     assert not out.with_name("clean.parquet.partial").exists()
+
+
+def test_blocks_of_rows_are_predicted_as_all_rows_are(
+    parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, table = read_table(parts), TableOnDisk(parts)
+    model = fit_table(frame.iloc[:300], method="plknn", truth="truth", n_folds=2, coverage=0.9)
+    new = frame["many"].isin(set(frame["many"]) - set(frame["many"][:300]))
+    assert new.any()
+    monkeypatch.setattr("disambig.tabular.files.table_on_disk.ROWS_AT_A_TIME", 128)
+    for labels in (None, "label"):
+        with pytest.warns(UserWarning, match="'many' has values that") as told:
+            expected = model.predict(frame, top=2, labels=labels)
+        with pytest.warns(UserWarning, match="'many' has values that") as told_of_blocks:
+            blocks = list(model.predict_blocks(table, top=2, labels=labels))
+        assert [str(each.message) for each in told] == [str(e.message) for e in told_of_blocks]
+        assert len(blocks) == 5
+        predicted = pd.concat([said for _, said in blocks], ignore_index=True)
+        pd.testing.assert_frame_equal(predicted, expected)
+        rows = pd.concat([rows for rows, _ in blocks], ignore_index=True)
+        pd.testing.assert_frame_equal(rows, frame)
+
+
+def test_a_new_cell_that_does_not_fit_is_named_by_its_row_in_the_whole_table(
+    parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = read_table(parts)
+    model = fit_table(frame, method="plknn", truth="truth", n_folds=0)
+    frame["gap"] = frame["gap"].astype(str)
+    frame.loc[500, "gap"] = "none yet"
+    frame["whole"] = frame["whole"].astype(str)
+    frame.loc[510, "whole"] = "much"
+    monkeypatch.setattr("disambig.tabular.files.table_on_disk.ROWS_AT_A_TIME", 128)
+    with pytest.raises(TableError) as in_memory:
+        model.predict(frame)
+    assert "'gap' (got 'none yet' in row 501)" in str(in_memory.value)
+    table = TableOnDisk(write_parts(frame, tmp_path / "parts"))
+    with pytest.raises(TableError) as on_disk:
+        list(model.predict_blocks(table))
+    assert str(on_disk.value) == str(in_memory.value)
+
+
+def test_a_cleaned_table_on_disk_is_read_and_shown_as_in_memory(
+    parts: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "clean.parquet"
+    frame = read_table(parts)
+    clean_table(frame, truth="truth", method="plknn", n_folds=2, relabel=True, out=path)
+    details = read_details(details_path(path))
+    in_memory = read_cleaned(read_table(path), details)
+    on_disk = read_cleaned(TableOnDisk(path), details)
+    assert isinstance(on_disk.values, TableOnDisk)
+    assert on_disk.candidates == in_memory.candidates
+    for name in ("confidences", "chosen", "second_look", "miss_probability", "label_if_missed"):
+        np.testing.assert_array_equal(getattr(on_disk, name), getattr(in_memory, name))
+    assert doubtful_data(on_disk, most=20) == doubtful_data(in_memory, most=20)
+    assert table_page(on_disk, title="a", most_rows=20) == table_page(
+        in_memory, title="a", most_rows=20
+    )

@@ -366,13 +366,19 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "CleanedTable":
-    """Read a cleaned table, with what is known of how it came about."""
+def load_cleaned(
+    file: Path, options: FileOptions, id: str | None, *, on_disk: bool = False
+) -> "CleanedTable":
+    """Read a cleaned table, with what is known of how it came about.
+
+    With ``on_disk``, the columns of a large one stay there.
+    """
     # slow to import
     from disambig.tabular.clean_details import details_path, read_details
     from disambig.tabular.cleaned_table import read_cleaned
 
-    frame = read_file(str(file), options)
+    read = open_file if on_disk else read_file
+    frame = read(str(file), options)
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 
 
@@ -397,6 +403,12 @@ def check_output(
         )
     delimiter = delimiter if to_stream or _is_csv(out) else None
     find_writer(out, delimiter=delimiter)
+    first = Path(sources[0]) if sources and sources[0] else Path(STANDARD_STREAM)
+    if first.is_dir() and first.resolve() in Path(out).resolve().parents:
+        raise ParameterError(
+            f"{out} is in the folder that is read, and would be part of the table the next time. "
+            "Give --out a name elsewhere."
+        )
     read_from = [source for source in sources if source is not None and is_same_file(out, source)]
     if not read_from:
         return delimiter

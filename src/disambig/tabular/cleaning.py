@@ -24,6 +24,7 @@ from disambig.tabular.clean_columns import (
     unaided_confidences,
 )
 from disambig.tabular.clean_details import (
+    CellsFingerprint,
     Cleaning,
     check_details_are_ours,
     describe_cleaning,
@@ -379,10 +380,12 @@ def clean_table(
         if summary.evidence is not None and summary.evidence.warning:
             warn_caller(summary.evidence.warning)
         cleaned: Any = None
+        fingerprint = CellsFingerprint()
         if isinstance(frame, pd.DataFrame):
             cleaned = append_columns(frame, cleaning.columns, prefix)
+            fingerprint.take(cleaning.columns["candidate_confidences"])
         if isinstance(frame, TableOnDisk) and out is not None:
-            blocks = _cleaned_blocks(frame, cleaning, prefix, listener)
+            blocks = _cleaned_blocks(frame, cleaning, prefix, fingerprint, listener)
             write_blocks(blocks, out, delimiter=delimiter, excel_safe=excel_safe)
         elif out is not None:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
@@ -391,6 +394,7 @@ def clean_table(
                 task,
                 method,
                 cleaning,
+                fingerprint=fingerprint.hex(),
                 accuracy=summary.accuracy,
                 evidence=summary.evidence,
                 miss_rate=miss_rate,
@@ -422,13 +426,19 @@ def _check_goes_to_disk(out: str | os.PathLike[str] | None) -> None:
 
 
 def _cleaned_blocks(
-    table: TableOnDisk, cleaning: Cleaning, prefix: str, listener: FitListener
+    table: TableOnDisk,
+    cleaning: Cleaning,
+    prefix: str,
+    fingerprint: CellsFingerprint,
+    listener: FitListener,
 ) -> Iterator[pd.DataFrame]:
     """Yield a table with what cleaning adds, some rows at a time."""
     assert isinstance(cleaning.columns, CleanedColumns)
     for start, block in table.blocks():
         stop = start + len(block)
-        yield append_columns(block, cleaning.columns.rows(start, stop), prefix)
+        added = cleaning.columns.rows(start, stop)
+        fingerprint.take(added["candidate_confidences"])
+        yield append_columns(block, added, prefix)
         listener.on_rows_done("Writing the table", stop, len(table))
 
 

@@ -176,14 +176,19 @@ def suffixes_of(formats: Iterable[Format]) -> list[str]:
     return [suffix for each in formats for suffix in each.suffixes]
 
 
-def find_format(path: str | os.PathLike[str], given: str | None = None) -> Format | None:
-    """Return the format with a given name, or the one that the suffix of a file says, if any."""
+def find_format(
+    path: str | os.PathLike[str], given: str | None = None, *, folders: bool = True
+) -> Format | None:
+    """Return the format with a given name, or the one that the suffix of a file says, if any.
+
+    With ``folders``, the one of files in a folder for that.
+    """
     if given is not None:
         by_name = {each.name: each for each in FORMATS}
         if given not in by_name:
             raise UnknownNameError("format of tables", given, list(by_name))
         return by_name[given]
-    if Path(path).is_dir():
+    if folders and os.path.isdir(path):  # noqa: PTH112 - for any name, however long
         return next(each for each in FORMATS if each.in_folders)
     suffix = without_packing(path).suffix.lower()
     found = next((each for each in FORMATS if suffix in each.suffixes), None)
@@ -201,7 +206,7 @@ def split_name(path: str | os.PathLike[str]) -> tuple[str, str]:
 def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: bool) -> Format:
     """Return the format of a file; a standard stream is CSV unless another one is given."""
     to_stream = os.fspath(path) == STANDARD_STREAM
-    found = find_format(path, "csv" if to_stream and given is None else given)
+    found = find_format(path, "csv" if to_stream and given is None else given, folders=not to_write)
     if found is None:
         known = [each for each in FORMATS if each.writer or not to_write]
         suffixes = split_name(path)[1]

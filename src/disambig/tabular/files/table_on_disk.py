@@ -89,8 +89,28 @@ class TableOnDisk:
     def __len__(self) -> int:
         return self._pieces.n_rows
 
-    def __getitem__(self, name: str) -> "pd.Series[Any]":
-        """Return a column, with every text of it once in memory."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self), len(self.columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def drop(self, *, columns: Sequence[str]) -> "TableOnDisk":
+        """Return the same table without some columns; nothing is read."""
+        return self._with_columns([name for name in self.columns if name not in set(columns)])
+
+    def _with_columns(self, names: Sequence[str]) -> "TableOnDisk":
+        some = object.__new__(type(self))
+        some.__dict__.update(self.__dict__)
+        some.columns = pd.Index(names)
+        return some
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return a column, with every text of it once in memory; of several names, the table."""
+        if not isinstance(name, str):
+            return self._with_columns(list(name))
         if name not in self.columns:
             raise KeyError(name)
         # slow to import, and not always there
@@ -103,7 +123,7 @@ class TableOnDisk:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process opens it again, and reads what it needs.
-        return type(self), (self.path,)
+        return _opened, (self.path, list(self.columns))
 
     @property
     def memory(self) -> int:
@@ -183,6 +203,11 @@ class TableOnDisk:
         texts_by_number = np.empty(len(number_of), dtype=object)
         texts_by_number[:] = list(number_of)
         return pd.Series(texts_by_number[codes], name=name, dtype=object)
+
+
+def _opened(path: Path, columns: Sequence[str]) -> TableOnDisk:
+    table: TableOnDisk = TableOnDisk(path)[columns]
+    return table
 
 
 # What commands and functions take as a table.
