@@ -73,3 +73,17 @@ def test_a_result_is_not_written_into_the_folder_that_is_read(parts: str) -> Non
     run = run_command_here("clean", parts, "--out", Path(parts, "clean.parquet"), *TRAINING)
     assert run.code == 2
     assert "is in the folder that is read" in run.err
+
+
+def test_a_large_csv_keeps_its_cells_and_delimiter(tmp_path: Path) -> None:
+    path, out = tmp_path / "table.csv", tmp_path / "clean.csv"
+    many_kinds(120).to_csv(path, sep=";", index=False)
+    clean = ["clean", path, "--in-sample", "--method", "ncpd", *TRAINING, "--out"]
+    accepted(*clean, out, *ON_DISK)
+    accepted(*clean, tmp_path / "memory.csv")
+    lines = out.read_text().splitlines()
+    assert lines[0].startswith("mean;tail;zero;")
+    cleaned, expected = read_table(out), read_table(tmp_path / "memory.csv")
+    given = list(many_kinds(1).columns)
+    pd.testing.assert_frame_equal(cleaned[given], expected[given])
+    assert cleaned["chosen_label"].tolist() == expected["chosen_label"].tolist()

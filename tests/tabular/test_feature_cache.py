@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from disambig import NCPDClassifier, read_table
+from disambig._core.cache_folder import made_of_tables
 from disambig._core.errors import TableError
 from disambig.tabular import FitListener, TableOnDisk
-from disambig.tabular.feature_cache import features_folder, features_on_disk
+from disambig.tabular.feature_cache import features_on_disk
 from disambig.tabular.table_model import TableModel, untrained_model
 from disambig.tabular.task import TableTask, prepare_task
 from tabular.on_disk_tables import many_kinds, write_parts
@@ -92,7 +93,7 @@ def test_a_file_of_another_shape_under_the_name_is_made_again(parts: Path) -> No
 
 def test_files_that_nobody_has_used_for_a_week_are_removed(parts: Path) -> None:
     _, X = learned(prepare_task(TableOnDisk(parts)))
-    old, own = Path(X.filename), features_folder() / "notes.npy"
+    old, own = Path(X.filename), made_of_tables() / "notes.npy"
     own.write_bytes(b"mine")
     week = 8 * 24 * 60 * 60
     for path in (old, own):
@@ -109,4 +110,4 @@ def test_a_full_disk_is_told_before_anything_is_written(
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     with pytest.raises(TableError, match=r"600 rows take .* has 1KB left.*XDG_CACHE_HOME"):
         learned(task)
-    assert not features_folder().exists()
+    assert not made_of_tables().exists()

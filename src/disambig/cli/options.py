@@ -133,9 +133,10 @@ class FileOptions:
         _file_option(
             "--memory",
             "--max-memory",  # as it was called before
-            help="Most memory to use, such as 8GB. A table in Parquet that needs more stays on "
-            "disk, by default if that is a quarter of the machine's; other files that take more "
-            "once they are unpacked are refused, by default above 2GB or ten times their size.",
+            help="Most memory to use, such as 8GB. A table in Parquet, CSV or TSV that needs more "
+            "stays on disk, by default if that is a quarter of the machine's; other files that "
+            "take more once they are unpacked are refused, by default above 2GB or ten times their "
+            "size.",
             metavar="SIZE",
         ),
     ] = None

@@ -120,7 +120,7 @@ def predict(
                 frame, top=top, labels=new_sets(labels, file_options), listener=view
             )
             both = (_with_predictions(*block, prefix, counts) for block in blocks)
-            write_blocks(both, out, delimiter=delimiter, excel_safe=excel_safe)
+            write_blocks(both, out, delimiter=delimiter, excel_safe=excel_safe, like=frame)
         else:
             embeddings = None
             if features is not None:

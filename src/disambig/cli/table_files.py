@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +26,9 @@ from disambig.tabular.exchange.decided import decisions_of
 from disambig.tabular.files.content import STANDARD_STREAM, read_size
 from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
 from disambig.tabular.files.formats import check_takes_blocks, find_format, find_writer, read_table
+from disambig.tabular.files.packed import packing_of
 from disambig.tabular.files.table_on_disk import Table, TableOnDisk
+from disambig.tabular.files.text_on_disk import text_on_disk
 from disambig.tabular.labels.annotations import (
     check_same_within_items,
     one_row_per_item,
@@ -40,7 +43,7 @@ from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
 # What a command needs, over what a data frame of its table takes: features, networks, results.
-_TIMES_THE_TABLE = 4
+_TIMES_THE_TABLE = 8
 # What an array of a .mat or .npz is called that says which rows come together.
 GROUPS_IN_ARRAYS = "groups"
 
@@ -53,11 +56,20 @@ if TYPE_CHECKING:
 def open_file(file: str, options: FileOptions, **arrays: bool) -> Table:
     """Return the table in a file: on disk if it is in Parquet, and would need too much memory."""
     file_format = find_format(file, options.format)
-    is_parquet = file_format is not None and file_format.in_folders
-    if is_parquet and file != STANDARD_STREAM and Path(file).exists():
+    most = memory_for_work() if options.memory is None else read_size(options.memory)
+    if file_format is None or file == STANDARD_STREAM or not Path(file).exists():
+        return read_file(file, options, **arrays)
+    if file_format.in_folders:
         table = TableOnDisk(file)
-        most = memory_for_work() if options.memory is None else read_size(options.memory)
         if table.memory * _TIMES_THE_TABLE > most:
+            return table
+    # A copy in Parquet is read: without the library for that, all has to fit into memory.
+    elif file_format.delimiter is not None and packing_of(file) is None and find_spec("pyarrow"):
+        is_file = Path(file).is_file()  # what comes through a pipe is read once
+        if is_file and Path(file).stat().st_size * _TIMES_THE_TABLE > most:
+            given = {"delimiter": options.delimiter, "encoding": options.encoding}
+            table = text_on_disk(Path(file), file_format, **given)
+            refuse_hidden_export(table, file, options)
             return table
     return read_file(file, options, **arrays)
 

@@ -386,7 +386,7 @@ def clean_table(
             fingerprint.take(cleaning.columns["candidate_confidences"])
         if isinstance(frame, TableOnDisk) and out is not None:
             blocks = _cleaned_blocks(frame, cleaning, prefix, fingerprint, listener)
-            write_blocks(blocks, out, delimiter=delimiter, excel_safe=excel_safe)
+            write_blocks(blocks, out, delimiter=delimiter, excel_safe=excel_safe, like=frame)
         elif out is not None:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
         if out is not None and os.fspath(out) != STANDARD_STREAM:

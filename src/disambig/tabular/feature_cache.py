@@ -1,33 +1,22 @@
-"""Features of a table that stays on disk, in a file of single precision that is made once.
-
-The file is named by a hash of all that the features depend on: the files of the table, its rows,
-and what the transformer has learned. It is complete as soon as it has its name, so that runs may
-share it. One that nobody has used for a week is removed when the next is made.
-"""
+"""Features of a table that stays on disk, in a file of single precision that is made once."""
 
 import os
-import re
-import shutil
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from disambig._core.cache_folder import cache_folder
+from disambig._core.cache_folder import free_bytes, made_file, mark_as_used, remove_unused
 from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import fingerprint_of
-from disambig._core.temporaries import sweep
 from disambig._version import __version__
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values_on_disk import ValuesOnDisk
 from disambig.tabular.files.content import describe_size
 from disambig.tabular.listener import FitListener
 
-_NAME = re.compile(r"[0-9a-f]{32}\.npy")
-_SECONDS_KEPT = 7 * 24 * 60 * 60
 _LARGEST = np.finfo(np.float32).max
 
 
@@ -39,7 +28,7 @@ def features_on_disk(
     if found is not None:
         return found
     path, shape = _path_of(transformer, values), (len(values), transformer.n_features)
-    _remove_unused(path.parent)
+    remove_unused()
     _check_room(path.parent, shape)
     _write(path, shape, transformer, values, listener or FitListener())
     return np.load(path, mmap_mode="r")
@@ -50,8 +39,7 @@ def kept_features(transformer: FeatureTransformer, values: ValuesOnDisk) -> Any:
     path = _path_of(transformer, values)
     found = _mapped(path, (len(values), transformer.n_features))
     if found is not None:
-        with suppress(OSError):  # the cache may be somebody else's
-            os.utime(path)
+        mark_as_used(path)
     return found
 
 
@@ -59,11 +47,6 @@ def remove_features(transformer: FeatureTransformer, values: ValuesOnDisk) -> No
     """Remove the file of features that are not needed again; who uses it meanwhile keeps it."""
     with suppress(OSError):
         _path_of(transformer, values).unlink(missing_ok=True)
-
-
-def features_folder() -> Path:
-    """Return the folder of the files."""
-    return cache_folder() / "features"
 
 
 def _path_of(transformer: FeatureTransformer, values: ValuesOnDisk) -> Path:
@@ -75,7 +58,7 @@ def _path_of(transformer: FeatureTransformer, values: ValuesOnDisk) -> Path:
         sorted(arrays),
         *(arrays[name] for name in sorted(arrays)),
     )
-    return features_folder() / f"{fingerprint[:32]}.npy"
+    return made_file(fingerprint, ".npy")
 
 
 def _mapped(path: Path, shape: tuple[int, int]) -> Any:
@@ -107,19 +90,10 @@ def _write(
 def _check_room(folder: Path, shape: tuple[int, int]) -> None:
     """Refuse what would fill the disk, before anything is written."""
     needed = 4 * shape[0] * shape[1]
-    free = shutil.disk_usage(next(above for above in (folder, *folder.parents) if above.exists()))
-    if needed > free.free:
+    free = free_bytes(folder)
+    if needed > free:
         raise TableError(
             f"The features of {shape[0]:,} rows take {describe_size(needed)} on disk. "
-            f"{os.fspath(folder)!r} has {describe_size(free.free)} left. Make room, name another "
+            f"{os.fspath(folder)!r} has {describe_size(free)} left. Make room, name another "
             "folder by the variable XDG_CACHE_HOME, or leave columns out (--ignore)."
         )
-
-
-def _remove_unused(folder: Path) -> None:
-    sweep(folder, lambda name: _NAME.fullmatch(name) is not None)
-    with suppress(OSError):
-        for path in folder.iterdir():
-            is_ours = _NAME.fullmatch(path.name) is not None
-            if is_ours and time.time() - path.stat().st_mtime > _SECONDS_KEPT:
-                path.unlink(missing_ok=True)

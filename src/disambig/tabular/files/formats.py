@@ -70,7 +70,7 @@ class Format:
         self, content: FileContent, *, delimiter: str | None = None, encoding: str | None = None
     ) -> Any:
         """Return what the reader makes of a file."""
-        options: dict[str, Any] = self._delimiter_option(delimiter)
+        options: dict[str, Any] = self.delimiter_option(delimiter)
         if options:
             # A delimiter that was given is not doubted.
             options["check_delimiter"] = delimiter is None
@@ -89,7 +89,7 @@ class Format:
         if self.writer is None:
             known = one_of(each.name for each in FORMATS if each.writer)
             raise TableError(f"Tables are written as {known}. Got {self.name!r}.")
-        writer = partial(self._resolve(self.writer), **self._delimiter_option(delimiter))
+        writer = partial(self._resolve(self.writer), **self.delimiter_option(delimiter))
         return writer if self.in_blocks else partial(_write_one, writer)
 
     def _resolve(self, name: str) -> Any:
@@ -97,7 +97,8 @@ class Format:
             import_extra(self.library, extra=self.extra)
         return pkgutil.resolve_name(name)
 
-    def _delimiter_option(self, given: str | None) -> dict[str, str]:
+    def delimiter_option(self, given: str | None) -> dict[str, str]:
+        """Return the delimiter to read or write with, checked; nothing for formats without one."""
         if given is None:
             return {} if self.delimiter is None else {"delimiter": self.delimiter}
         if self.delimiter is None:
@@ -380,9 +381,9 @@ def write_table(
     ...     path.read_text(encoding="utf-8").splitlines()
     ['size,label', '1,cat|dog', '2,dog']
     """
-    if delimiter is None and _need_format(target, format, to_write=True).name == "csv":
-        delimiter = frame.attrs.get(DELIMITER)
-    write_blocks([frame], target, format=format, delimiter=delimiter, excel_safe=excel_safe)
+    write_blocks(
+        [frame], target, format=format, delimiter=delimiter, excel_safe=excel_safe, like=frame
+    )
 
 
 def write_blocks(
@@ -392,8 +393,14 @@ def write_blocks(
     format: str | None = None,
     delimiter: str | None = None,
     excel_safe: bool = False,
+    like: Any = None,
 ) -> None:
-    """Write data frames, one after the other, as one table; a file appears when it is complete."""
+    """Write data frames, one after the other, as one table; a file appears when it is complete.
+
+    A CSV has the delimiter of the table that it is ``like``, unless another is given.
+    """
+    if delimiter is None and _need_format(target, format, to_write=True).name == "csv":
+        delimiter = None if like is None else like.attrs.get(DELIMITER)
     writer = find_writer(target, format=format, delimiter=delimiter)
     is_text = _need_format(target, format, to_write=True).delimiter is not None
     named = _checked(blocks, excel_safe=excel_safe and is_text)
