@@ -95,6 +95,26 @@ def mat_reading(tables: list[Table]) -> str:
     )
 
 
+def rows_on_disk(tables: list[Table]) -> str:
+    """Say what the largest table takes, and how time grows."""
+    table, beside, _ = tables
+    counts = table.numbers("rows")
+    largest, fewest = max(counts), min(counts)
+
+    def of(n_rows: float, column: str) -> list[float]:
+        return [number(row[table.header.index(column)]) for row in table.rows
+                if number(row[1]) == n_rows]  # fmt: skip
+
+    growth = sum(of(largest, "processor seconds")) / sum(of(fewest, "processor seconds"))
+    slower = number(beside.rows[0][1]) / number(beside.rows[0][2])
+    return (
+        f"{largest:,.0f} rows that stay on disk need {max(of(largest, 'resident, GB')):.1f} GB at "
+        f"most, {max(of(largest, 'anonymous, GB')):.1f} GB of them not pages of files, and "
+        f"{growth:.1f} times the time of {largest / fewest:.0f} times fewer rows; to fit takes "
+        f"{slower:.2f} times as long as in memory."
+    )
+
+
 def rivals_at_scale(tables: list[Table]) -> str:
     """Name the quickest and the slowest, the smallest and the largest."""
     table, *_ = tables
@@ -246,6 +266,7 @@ COST_PAGES: dict[str, Finding] = {
     "ncpd_gpu": ("Training time of NCPD on a CUDA card", ncpd_gpu),
     "network_steps": ("Training time of every network method on a CUDA card", network_steps),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
+    "rows_on_disk": ("Time and memory where rows stay on disk", rows_on_disk),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
     "faults": ("How many attempts to break disambig failed", faults),
 }

@@ -68,6 +68,7 @@ GROUPS = {
         "ncpd_gpu",
         "network_steps",
         "busy_machine",
+        "rows_on_disk",
         "candidate_sets",
     ),
     "faults": ("faults",),

@@ -463,10 +463,16 @@ class CandidateLabels:
             return np.array(values.data)
         return storage.values_at(values, *self.pairs())
 
-    def prior(self) -> Sparse:
+    def prior(self, *, copy: bool = True) -> Sparse:
         """Return the prior probability of every label: rows sum to one, zero outside the sets.
 
         Proportional to the weights if there are any, otherwise equal for all candidates.
+
+        Parameters
+        ----------
+        copy : bool, default=True
+            False leaves ``indices`` and ``indptr`` those of these sets: read-only, and no memory of
+            their own.
         """
         csr = self._csr()
         starts, sizes = csr.indptr[:-1], np.diff(csr.indptr)
@@ -477,7 +483,7 @@ class CandidateLabels:
             # Relative to the largest of the row, so that no sum overflows.
             shares /= np.repeat(storage.group_maxima(shares, starts), sizes)
             shares /= np.repeat(storage.group_sums(shares, starts), sizes)
-        return sparse.csr_array((shares, csr.indices, csr.indptr), shape=csr.shape, copy=True)
+        return sparse.csr_array((shares, csr.indices, csr.indptr), shape=csr.shape, copy=copy)
 
     def contains(self, labels: Iterable[Label]) -> BoolArray:
         """Return for every sample whether the given label is one of its candidates."""

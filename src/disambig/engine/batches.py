@@ -173,9 +173,9 @@ class CandidateTable:
         row = entry = 0
         for prior, size in zip(priors, sizes, strict=True):
             rows, entries = slice(row, row + len(size)), slice(entry, entry + prior.nnz)
-            self.starts[rows] = torch.as_tensor(prior.indptr[:-1]) + entry
+            self.starts[rows] = torch.as_tensor(np.add(prior.indptr[:-1], entry, dtype=np.int64))
             self.sizes[rows] = torch.as_tensor(size)
-            self.columns[entries] = torch.as_tensor(prior.indices)
+            self.columns[entries] = torch.as_tensor(prior.indices.copy())  # may be read-only
             self.prior[entries] = torch.as_tensor(prior.data)
             row, entry = rows.stop, entries.stop
         self.starts[row] = entry

@@ -121,13 +121,16 @@ class RowMemory:
     def __init__(self, device: torch.device, rows: RowsOnDisk | None = None) -> None:
         self._device = device
         self._rows = rows if device.type == "cpu" else None
-        self.index_type = torch.int64 if self._rows is None else torch.int32
+        self.index_type = torch.int64
 
     @classmethod
     def of(cls, problems: Sequence[TrainingData], device: torch.device) -> Self:
         """Return where to keep something of the rows of these problems."""
-        features = problems[0].features
-        return cls(device, features if isinstance(features, RowsOnDisk) else None)
+        features, prior = problems[0].features, problems[0].prior
+        memory = cls(device, features if isinstance(features, RowsOnDisk) else None)
+        if memory._rows is not None and prior.nnz + prior.shape[1] < torch.iinfo(torch.int32).max:
+            memory.index_type = torch.int32
+        return memory
 
     def new(self, *shape: int, dtype: torch.dtype) -> Tensor:
         """Return a table of zeros."""

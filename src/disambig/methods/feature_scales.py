@@ -24,7 +24,7 @@ LARGEST_FEATURE = 1e100
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
-# Rows whose numbers are added up at a time; sums of these are then added.
+# Rows whose numbers are added up at a time.
 _BLOCK_ROWS = 2**14
 # Most numbers of some features of all rows that are put in order at a time.
 _MOST_IN_ORDER = 2**25
@@ -120,7 +120,9 @@ def _mean_and_deviation(
             else:
                 weights = row_weights[start : start + len(values), np.newaxis]
                 values, counted = values * weights, counted + float(weights.sum())
-            total += values.sum(axis=0)
+            # Row after row, as if all of them were added up at once.
+            values[0] += total
+            total = values.sum(axis=0)
         mean: FloatArray = total / counted
         return mean
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -34,7 +35,7 @@ class ProgressivePurification(Rule):
 
     def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:
         """Learn to which row and which problem every candidate belongs."""
-        counts = [torch.as_tensor(problem.prior.indptr).diff().long() for problem in problems]
+        counts = [torch.as_tensor(np.diff(problem.prior.indptr)).long() for problem in problems]
         sizes = torch.cat(counts)
         self._n_rows, self._n_slots = len(sizes), int(sizes.max())
         rows = torch.arange(len(sizes)).repeat_interleave(sizes)

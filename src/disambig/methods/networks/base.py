@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import torch
 from scipy import sparse
-from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
@@ -363,6 +362,22 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     def _fit_side_by_side(
         cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
     ) -> list[Sparse]:
+        cls._train(methods, data)
+        return [
+            # Nobody asks for those of a classifier that another one goes on from.
+            sparse.csr_array(candidates.shape)
+            if method._hands_on
+            else method._confidences(X, candidates)
+            for method, (X, candidates) in zip(methods, data, strict=True)
+        ]
+
+    # ---- fitting
+
+    @classmethod
+    def _train(
+        cls, methods: Sequence[Self], data: Sequence[tuple[Features, CandidateLabels]]
+    ) -> None:
+        """Train networks for all methods; what a training needs of every row is then forgotten."""
         plans = {method: method._plan(*rows) for method, rows in zip(methods, data, strict=True)}
         # Who trains for whom: itself at first, a changed copy where a training is repeated.
         trainers = dict(zip(methods, methods, strict=True))
@@ -377,15 +392,6 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 for number, method in enumerate(stack):
                     method._keep(plans[method], training, number)
             trainers = cls._to_be_repeated(trainers)
-        return [
-            # Nobody asks for those of a classifier that another one goes on from.
-            sparse.csr_array(candidates.shape)
-            if method._hands_on
-            else method._confidences(X, candidates)
-            for method, (X, candidates) in zip(methods, data, strict=True)
-        ]
-
-    # ---- fitting
 
     def _plan(self, X: Features, candidates: CandidateLabels) -> TrainingPlan:
         """Return what is settled before training."""
@@ -398,7 +404,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
         sets = trained[1]
         data = TrainingData(
             views.inputs(trained[0]),
-            sets.prior(),
+            sets.prior(copy=not isinstance(X, MappedRows)),
             seeds[0],
             sets.groups,
             sets.promise,
@@ -546,10 +552,12 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
 
     def _probability_blocks(self, X: Features) -> Iterator[FloatArray]:
         for logits in self._logits(X):
-            yield softmax(logits, axis=-1).mean(axis=0)
+            shares = _softmax_in_place(logits)
+            # The mean of one is that one: of many classes a copy takes time.
+            yield shares[0] if len(shares) == 1 else shares.mean(axis=0)
 
     def _per_network(self, X: Features) -> FloatArray:
-        return np.concatenate([softmax(part, axis=-1) for part in self._logits(X)], axis=1)
+        return np.concatenate([_softmax_in_place(part) for part in self._logits(X)], axis=1)
 
     def _confidences(self, X: Features, candidates: CandidateLabels) -> Sparse:
         """Return probabilities restricted to the candidates of every row, mean over networks."""
@@ -576,7 +584,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 threads_for(work),
             ):
                 logits = networks.infer(asked)
-            yield logits.cpu().double().numpy()
+            # Memory of their own, that others may write to.
+            yield logits.cpu().to(torch.float64, copy=True).numpy()
 
     def _inputs_to_ask(self, X: Features) -> Iterator[FloatArray]:
         """Yield inputs of the networks, for some rows at a time."""
@@ -604,3 +613,11 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             # So that a machine without a card can read it.
             state["_networks"] = copy.deepcopy(self._networks).cpu()
         return state
+
+
+def _softmax_in_place(logits: FloatArray) -> FloatArray:
+    """Turn logits into probabilities along the last axis, as ``scipy.special.softmax`` does."""
+    logits -= logits.max(axis=-1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=-1, keepdims=True)
+    return logits

@@ -44,7 +44,7 @@ class CandidatePlaces:
                     slice(row, row + n_rows),
                     slice(entry, entry + n_entries),
                     torch.as_tensor(rows, device=device),
-                    torch.as_tensor(prior.indices, dtype=torch.int64, device=device),
+                    torch.as_tensor(prior.indices.astype(np.int64), device=device),
                 )
             )
             row, entry = row + n_rows, entry + n_entries
