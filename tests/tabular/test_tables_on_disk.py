@@ -6,7 +6,7 @@ import pytest
 
 from disambig import NCPDClassifier, audit_table, clean_table, fit_table, read_table
 from disambig._core.errors import ParameterError, TableError
-from disambig.tabular import FitListener, TableOnDisk, read_cleaned
+from disambig.tabular import FitListener, TableOnDisk, read_cleaned, read_embeddings
 from disambig.tabular.clean_details import belong_to, details_path, read_details
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.table_report import table_page
@@ -237,3 +237,29 @@ def test_a_cleaned_table_on_disk_is_read_and_shown_as_in_memory(
     assert table_page(on_disk, title="a", most_rows=20) == table_page(
         in_memory, title="a", most_rows=20
     )
+
+
+def test_embeddings_beside_a_table_on_disk_are_read_where_they_are(
+    parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, path = read_table(parts), tmp_path / "embeddings.npy"
+    numbers = np.random.default_rng(2).normal(size=(len(frame), 90)).astype(np.float32)
+    numbers[:, 0] += frame["label"].str.startswith("w")
+    np.save(path, numbers)
+    monkeypatch.setattr("disambig.tabular.columns.values_on_disk._NUMBERS_AT_A_TIME", 20_000)
+    monkeypatch.setattr("disambig.tabular.files.table_on_disk.ROWS_AT_A_TIME", 128)
+    given = {"truth": "truth", "method": ncpd(), "n_folds": 2}
+    mapped = read_embeddings(path, frame)
+    in_memory = fit_table(frame, embeddings=numbers, **given)
+    on_disk = fit_table(TableOnDisk(parts), embeddings=mapped, **given)
+    expected = in_memory.predict(frame, embeddings=numbers)
+    blocks = on_disk.predict_blocks(TableOnDisk(parts), embeddings=mapped)
+    predicted = pd.concat([said for _, said in blocks], ignore_index=True)
+    pd.testing.assert_frame_equal(predicted, expected, atol=1e-4)
+    alone = fit_table(
+        TableOnDisk(parts),
+        embeddings=mapped,
+        ignore=[name for name in frame if name not in ("label", "truth")],
+        **given,
+    )
+    assert alone.plan.by_kind() == {"embedding": ["90 numbers beside the table"]}

@@ -112,20 +112,24 @@ def predict(
         refuse_on_disk(
             frame,
             out,
-            {"--features": features, "--group": groups.group, "--promise": groups.promise},
+            {"--group": groups.group, "--promise": groups.promise},
         )
+        embeddings = None
+        if features is not None:
+            limit = file_options.memory
+            embeddings = read_embeddings(features, frame, id=id, max_memory=limit)
         counts: Counter[str] = Counter()
         if isinstance(frame, TableOnDisk):
             blocks = fitted.predict_blocks(
-                frame, top=top, labels=new_sets(labels, file_options), listener=view
+                frame,
+                top=top,
+                labels=new_sets(labels, file_options),
+                embeddings=embeddings,
+                listener=view,
             )
             both = (_with_predictions(*block, prefix, counts) for block in blocks)
             write_blocks(both, out, delimiter=delimiter, excel_safe=excel_safe, like=frame)
         else:
-            embeddings = None
-            if features is not None:
-                limit = file_options.memory
-                embeddings = read_embeddings(features, frame, id=id, max_memory=limit)
             predictions = fitted.predict(
                 frame,
                 top=top,

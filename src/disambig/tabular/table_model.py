@@ -22,6 +22,7 @@ from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.feature_cache import features_on_disk
 from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.label_cells import write_cells
@@ -155,6 +156,7 @@ class TableModel(ModelParts):
         *,
         top: int = 1,
         labels: Labels | None = None,
+        embeddings: Any = None,
         listener: FitListener | None = None,
     ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
         """Yield rows of a table on disk, some at a time, each with what ``predict`` says of them.
@@ -167,17 +169,20 @@ class TableModel(ModelParts):
             How many labels to return for each row.
         labels : str, sequence of str, LabelColumns or CandidateLabels, optional
             The column or columns of candidate labels of these rows.
+        embeddings : array-like of shape (n_rows, n_numbers), optional
+            Those of all rows, if the model was trained with some; they may be mapped from a file.
         listener : FitListener, optional
             Is told how far the rows are.
         """
         check_integer("top", top, minimum=1)
         listener = listener or FitListener()
         sets = self._sets_of(table, labels, RowGroups())
-        values_on_disk = ValuesOnDisk(table, self.plan)
+        matrix = check_planned_embeddings(embeddings, len(table), self.plan.embeddings)
+        values_on_disk = ValuesOnDisk(table, self.plan, embeddings=matrix)
         unseen: dict[str, set[str]] = {}
         for start, block in table.blocks():
             stop = start + len(block)
-            values = values_on_disk.of_block(block)
+            values = values_on_disk.of_block(block, start)
             for name, new in self.transformer.unseen_categories(values).items():
                 unseen.setdefault(name, set()).update(new)
             yield block, self._predictions(values, top, None if sets is None else sets[start:stop])

@@ -257,10 +257,6 @@ def plan_columns(
     ]
     for name in leaking:
         del kinds[name], read[name]
-    if on_disk and embeddings is not None:
-        raise TableError(
-            f"Embeddings beside a table that stays on disk are not read. {_READ_WHOLE}"
-        )
     matrix = None if embeddings is None else check_embeddings(embeddings, len(frame))
     if not read and matrix is None:
         raise TableError(no_features_message(kinds, unusable))
@@ -272,7 +268,7 @@ def plan_columns(
     check_models_have_columns(plan, described)
     values: Values
     if isinstance(frame, TableOnDisk):
-        values = ValuesOnDisk(frame, plan)
+        values = ValuesOnDisk(frame, plan, embeddings=matrix)
     else:
         values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [

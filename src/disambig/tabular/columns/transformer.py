@@ -94,15 +94,18 @@ class FeatureTransformer:
         *,
         scaling: Literal["standard", "none"],
         sparse: bool = False,
+        n_embeddings: int | None = None,
     ) -> Self:
         """Learn from what ``column_values`` returned for a plan; ``scaling`` is that of numbers.
 
         With ``sparse``, features are sparse if there are texts among them. Of values on disk one
-        column is in memory at a time, all rows of it.
+        column is in memory at a time, all rows of it. ``n_embeddings`` is how many there are, if
+        these values hold but some of them.
         """
         if isinstance(values, ValuesOnDisk):
             parts = [
-                cls.fit(of_column, part, scaling=scaling) for part, of_column in values.by_column()
+                cls.fit(of_column, part, scaling=scaling, n_embeddings=plan.embeddings)
+                for part, of_column in values.by_column()
             ]
             return cls._joined(parts, plan, scaling, sparse=sparse)
         names = ValueNames.of(plan)
@@ -131,7 +134,8 @@ class FeatureTransformer:
         if scale is not None and scaling == "standard":
             scale.learned["scale_"][names.places(names.repeating)] /= _WEIGHT_OF_REPEATING
             for block in names.blocks:
-                longer = np.sqrt(len(block)) / _LENGTH
+                length = n_embeddings if n_embeddings and not plan.columns else len(block)
+                longer = np.sqrt(length) / _LENGTH
                 scale.learned["scale_"][names.places(block)] *= max(1.0, longer)
         ranks = None
         if tails:
