@@ -65,8 +65,26 @@ class ParquetPieces:
     ) -> Any:
         """Return rows as a data frame, with the index of pandas as its first columns."""
         names = self.schema.names if columns is None else list(columns)
+        return self._frame_of([batch for _, batch in self.batches(names, start, stop)], names)
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[int, Any]]:
+        """Yield all rows as data frames of so many, each with its first row; read only once."""
+        held: list[Any] = []
+        first = n_held = 0
+        for _, batch in self.batches(columns):
+            while n_held + batch.num_rows >= n_rows:
+                held.append(batch.slice(0, n_rows - n_held))
+                batch = batch.slice(n_rows - n_held)
+                yield first, self._frame_of(held, columns)
+                held, first, n_held = [], first + n_rows, 0
+            if batch.num_rows:
+                held.append(batch)
+                n_held += batch.num_rows
+        if held:
+            yield first, self._frame_of(held, columns)
+
+    def _frame_of(self, batches: Sequence[Any], names: Sequence[str]) -> Any:
         schema = pa.schema([self.schema.field(name) for name in names], self.schema.metadata)
-        batches = [batch for _, batch in self.batches(names, start, stop)]
         return frame_of(
             pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
         )

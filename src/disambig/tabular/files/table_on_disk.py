@@ -150,7 +150,9 @@ class TableOnDisk:
         """Return the rows from ``start`` to ``stop``, with all columns or some of them."""
         names = list(self.columns) if columns is None else list(columns)
         stored = [self._stored.get(name, name) for name in names]
-        frame: pd.DataFrame = self._pieces.frame(stored, start, stop)
+        return self._named(self._pieces.frame(stored, start, stop), names)
+
+    def _named(self, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
         # Without all columns of an index, pandas takes it for a column, by the name in the file.
         return frame.rename(columns={name: new for new, name in self._stored.items()})[names]
 
@@ -168,8 +170,10 @@ class TableOnDisk:
         """
         n_columns = max(1, len(self.columns if columns is None else columns))
         n_rows = n_rows or max(1, min(ROWS_AT_A_TIME, _CELLS_AT_A_TIME // n_columns))
-        for start in range(0, len(self), n_rows):
-            block = self.rows(start, min(start + n_rows, len(self)), columns)
+        names = list(self.columns if columns is None else columns)
+        stored = [self._stored.get(name, name) for name in names]
+        for start, read in self._pieces.frames(stored, n_rows):
+            block = self._named(read, names)
             block.attrs.update({**self.attrs, ARROW_TYPES: self.arrow_types()})
             yield start, block
 
