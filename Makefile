@@ -47,6 +47,7 @@ screenshots: $(INSTALLED)
 # machine with a CUDA card there is benchmarks/ncpd_gpu.py too.
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/candidate_sets_at_scale.py
+	$(BIN)/python benchmarks/rows_on_disk.py
 	$(BIN)/python benchmarks/plknn_scaling.py
 	$(BIN)/python benchmarks/rivals_accuracy.py --jobs 2
 	$(BIN)/python benchmarks/draw_rivals.py
@@ -77,6 +78,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/image_columns.py
 	$(BIN)/python benchmarks/wide_tables.py
 	$(BIN)/python benchmarks/report_at_scale.py
+	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/results_index.py
 
 # Kills, hostile files, requests and arrays by the thousand, before a release: an hour, on Linux.

@@ -219,10 +219,13 @@ def auto(tables: list[Table]) -> str:
 
 
 def networks(tables: list[Table]) -> str:
-    """Count where methods differ from PRODEN on the same network by more than chance."""
+    """Say what is left of claims, and where methods differ from PRODEN by more than chance."""
     signs: dict[str, str] = {}
     n_cells = 0
-    for table in tables[:2]:
+    claims = tables[0].cells("so")
+    measured = [verdict for verdict in claims if verdict != "not measured"]
+    held, opposite = measured.count("holds"), measured.count("the opposite")
+    for table in tables[1:3]:
         for method, *cells in table.rows:
             signs[method] = signs.get(method, "") + "".join(cell[-1] for cell in cells if cell)
             n_cells += 0 if method == "proden" else sum(map(bool, cells))
@@ -234,13 +237,32 @@ def networks(tables: list[Table]) -> str:
         return ", ".join(f"{method} {counts[method]}" for method in order) or "none"
 
     return (
-        f"Of {len(signs) - 1} methods in {n_cells} comparisons with PRODEN on the same folds and "
+        f"Of {len(measured)} claims that a network method is more accurate than another, {held} "
+        f"hold, of {opposite} the opposite does, and the others show no difference. Of "
+        f"{len(signs) - 1} methods in {n_cells} comparisons with PRODEN on the same folds and "
         f"networks, these are significantly better, by number of comparisons: {listed(better)}; "
         f"these worse: {listed(worse)}."
     )
 
 
+def network_references(tables: list[Table]) -> str:
+    """Count the figures of others that ours agree with."""
+    verdicts = [
+        row[-1]
+        for table in tables
+        for row in table.rows
+        # Others only show what a setting is worth.
+        if row[2] in ("linear", "500", "3 x 300")
+    ]
+    return (
+        f"Of {len(verdicts)} accuracies that others have measured with networks of the same shape, "
+        f"{verdicts.count('yes')} are within two standard errors of ours, which are above "
+        f"{verdicts.count('above')} and below {verdicts.count('below')}."
+    )
+
+
 ACCURACY_PAGES: dict[str, Finding] = {
+    "network_references": ("Network methods beside the accuracies of others", network_references),
     "networks": ("Every network method of the field under one protocol", networks),
     "headline": ("Accuracy on real data: NCPD+, NCPD, the best rival, true labels", headline),
     "auto": ("Several kinds of learners, mixed to suit the data", auto),

@@ -73,6 +73,13 @@ def report_at_scale(tables: list[Table]) -> str:
     )
 
 
+def small_jobs(tables: list[Table]) -> str:
+    """Say how busy workers are."""
+    (table,) = tables
+    busy = [f"{row[3]} ({row[0]})" for row in table.rows]
+    return f"With {table.rows[0][1]} small jobs, workers are busy {join_with_and(busy)}."
+
+
 def waiting_times(tables: list[Table]) -> str:
     """Say how long commands take, and how many are too slow."""
     (table,) = tables
@@ -97,7 +104,7 @@ def mat_reading(tables: list[Table]) -> str:
 
 def rows_on_disk(tables: list[Table]) -> str:
     """Say what the largest table takes, and how time grows."""
-    table, beside, _ = tables
+    table, beside, *_ = tables
     counts = table.numbers("rows")
     largest, fewest = max(counts), min(counts)
 
@@ -221,6 +228,22 @@ def candidate_sets(tables: list[Table]) -> str:
     )
 
 
+def ranks(tables: list[Table]) -> str:
+    """Say how much faster most processes are, and what that would be on many machines."""
+    speeds, sent, on_paper = tables
+    most = speeds.header[-1]
+    trainings = [row for row in on_paper.rows if not row[0].startswith("...")]
+    computed, measured = (
+        np.array(sent.numbers(f"{name}, MB")) for name in ("computed", "measured")
+    )
+    return (
+        f"Training in {most} is {span(speeds.numbers(most), '.1f')} times faster than in one; what "
+        f"is sent is {span(list(measured / computed), '.2f')} times what was computed. On paper "
+        f"{on_paper.header[-1]} on machines of their own are "
+        f"{span([number(row[-1]) for row in trainings], '.1f')} times faster than one."
+    )
+
+
 def faults(tables: list[Table]) -> str:
     """Count attempts and failures."""
     (table,) = tables
@@ -249,7 +272,21 @@ def ask(tables: list[Table]) -> str:
     )
 
 
+def serving(tables: list[Table]) -> str:
+    """Say what HTTP costs, and what many clients get."""
+    load = tables[-1]
+    rows, ratios = load.cells("rows"), load.numbers("processor / in process")
+    clients = load.cells("clients")
+    of = dict(zip(zip(rows, clients, strict=True), ratios, strict=True))
+    return (
+        f"A request of one row takes {of['1', '1']:g} times the processor time of a call in "
+        f"process where one client asks, {of['1', '32']:g} times where 32 ask, because their "
+        f"requests are predicted in one go; one of 1,000 rows takes {of['1,000', '1']:g} times."
+    )
+
+
 COST_PAGES: dict[str, Finding] = {
+    "small_jobs": ("Many small jobs on the workers of a cluster", small_jobs),
     "ask": ("Errors left against questions asked", ask),
     "own_file_cleaning": ("How accurate cleaned labels are", own_file_cleaning),
     "tables_on_disk": ("Time and memory for tables that stay on disk", tables_on_disk),
@@ -267,6 +304,8 @@ COST_PAGES: dict[str, Finding] = {
     "network_steps": ("Training time of every network method on a CUDA card", network_steps),
     "busy_machine": ("What threads cost on a busy machine", busy_machine),
     "rows_on_disk": ("Time and memory where rows stay on disk", rows_on_disk),
+    "ranks": ("Training in several processes", ranks),
     "candidate_sets": ("Memory and slicing time of candidate sets", candidate_sets),
+    "serving": ("Predictions over HTTP against the model in process", serving),
     "faults": ("How many attempts to break disambig failed", faults),
 }

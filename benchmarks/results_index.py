@@ -26,6 +26,7 @@ GROUPS = {
         "ncpd_accuracy",
         "rivals_accuracy",
         "networks",
+        "network_references",
         "plknn",
         "any_classifier",
         "misses",
@@ -69,7 +70,9 @@ GROUPS = {
         "network_steps",
         "busy_machine",
         "rows_on_disk",
+        "ranks",
         "candidate_sets",
+        "serving",
     ),
     "faults": ("faults",),
 }

@@ -67,6 +67,11 @@ def test_every_formula_can_be_set(method, sections):
         assert "\\" not in mathml._converted(" ".join(formula.split()), "inline")
 
 
+def test_functions_are_shown_that_only_other_functions_call(sections):
+    # PaPi asks for one of a module of its own, which calls another one there.
+    assert "def is_class(" in sections["PaPi"]
+
+
 def test_a_rule_that_several_share_is_shown_once(sections):
     shared = [name for name, text in sections.items() if "The rule is that of" in text]
     assert {"ABSMAE", "NCPDPlusClassifier"} <= set(shared)

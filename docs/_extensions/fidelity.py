@@ -93,6 +93,8 @@ def code_of(rule: type) -> str:
             if isinstance(value, FunctionType) and _is_of_methods(value) and name not in functions:
                 functions[name] = without_docstrings(inspect.getsource(value))
                 waiting.append(functions[name])
+                # What it calls need not be known where the rule is.
+                names = vars(sys.modules[value.__module__]) | names
     return "\n\n\n".join(code.strip("\n") for code in (*functions.values(), *codes))
 
 

@@ -23,7 +23,9 @@ TESTS = Path(__file__).parents[1]
 
 
 def test_an_unknown_backend_is_refused():
-    with pytest.raises(ParameterError, match="'backend' must be one of 'local', 'dask', 'ray'"):
+    with pytest.raises(
+        ParameterError, match="'backend' must be one of 'local', 'dask', 'ray', 'slurm'"
+    ):
         open_backend("spark")
 
 
@@ -213,11 +215,93 @@ def test_a_dask_cluster_that_loses_a_worker_ends_with_what_this_machine_would_gi
     assert metrics_of(found) == metrics_of(here)
 
 
-def test_without_an_address_dask_starts_workers_here(table, store):
+class Travelling:
+    """Writes down every time that it leaves a process."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def __reduce__(self):
+        with Path(self.log).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        return Travelling, (self.log,)
+
+
+def test_workers_of_dask_are_started_here_and_get_what_is_shared_once(tmp_path):
     pytest.importorskip("distributed")
+    log = str(tmp_path / "log")
+    value = Travelling(log)
+
+    def departures():
+        return Path(log).read_text().split().count(str(os.getpid()))
+
     with open_backend("dask", jobs=2) as backend:
-        assert backend.width() == 2
+        assert backend.width() == 4  # for each of two workers, a call that waits
         assert backend.submit(os.getpid).result(PATIENCE) != os.getpid()
+
+        def call(number):
+            return backend.submit(add_to_length, backend.share(value), number).result(PATIENCE)
+
+        assert [call(number) for number in range(6)] == [len(log) + n for n in range(6)]
+        assert departures() == 1
+        # As after the loss of all workers.
+        lost = backend.share(value)
+        lost.cancel(force=True)
+        wait_until(lambda: lost.status == "cancelled")
+        assert call(1) == len(log) + 1
+        assert departures() == 2
+
+
+def add_to_length(value, number):
+    return len(value.log) + number
+
+
+# Slurm -------------------------------------------------------------------------------------------
+
+SBATCH = """#!/bin/sh
+grep '^#SBATCH' "$1" >> {folder}/asked
+setsid sh "$1" > {folder}/worker 2>&1 &
+echo $! > {folder}/job
+echo "Submitted batch job 4711"
+"""
+SCANCEL = """#!/bin/sh
+echo "$@" >> {folder}/cancelled
+kill -- -$(cat {folder}/job)
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Put commands on the path that run jobs here, as a Slurm of one machine would."""
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    for name, script in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        (folder / name).write_text(script.format(folder=folder))
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Slurm runs on Linux")
+def test_a_study_runs_in_jobs_of_slurm_which_are_cancelled_at_its_end(
+    table, store, tmp_path, slurm
+):
+    pytest.importorskip("dask_jobqueue")
+    study = small_study(table, "plknn")
+    found = run_study(study, store, backend="slurm", jobs=1)
+    assert found.failed == []
+    assert metrics_of(found) == metrics_of(run_study(study, tmp_path / "here"))
+    assert "--cpus-per-task=1" in (slurm / "asked").read_text()
+    assert (slurm / "cancelled").read_text().split() == ["4711"]
+
+
+def test_slurm_has_no_address():
+    pytest.importorskip("dask_jobqueue")
+    with (
+        pytest.raises(ParameterError, match=r"the cluster is started here.*tcp://x:1"),
+        open_backend("slurm", address="tcp://x:1"),
+    ):
+        pytest.fail("there is no such cluster")
 
 
 # Ray ---------------------------------------------------------------------------------------------

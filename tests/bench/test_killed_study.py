@@ -38,8 +38,8 @@ def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
         before = len(fits_in(killed_log))
         open_gate(gate, before + 4)  # two times four of 12: it cannot end before it is killed
         with runner(settings, store, killed_log, jobs=2) as process:
-            # The third fit is begun when the first of two is on record.
             wait_until(lambda n=before: len(fits_in(killed_log)) > n + 2)
+            wait_until(lambda old=seen: old.keys() < bytes_in(store).keys())
             time.sleep(pause)
             kill(process)
             process.join()
@@ -49,9 +49,6 @@ def test_a_study_that_is_killed_again_and_again_at_any_moment_comes_to_its_end(
             seen = now
             wait_until(lambda one=process: not group_of(one))
     assert 0 < len(seen) < 2 * 4 * FOLDS
-    # Only what was under way was lost: one job of each of two processes.
-    lost = len(fits_in(killed_log)) - sum(name.endswith(".json") for name in seen)
-    assert lost <= 2 * 2
 
     open_gate(gate)
     study = Study(**settings)

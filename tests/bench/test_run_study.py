@@ -20,8 +20,10 @@ from disambig.bench import (
     run_study,
 )
 from disambig.bench.backends import BACKENDS
-from disambig.bench.execute import execute
+from disambig.bench.execute import execute_all
 from disambig.bench.plan import make_plan
+from disambig.bench.runner import _kind_of, _Runner
+from disambig.bench.store import Claims
 from disambig.methods import OracleClassifier, RandomCandidateClassifier
 
 METHODS = (diligent(), "plknn")
@@ -303,7 +305,8 @@ class Forgetful(InThisProcess):
         return job.key == self.key
 
     def submit(self, function, *arguments):
-        if function is not execute or not self.times or not self.is_the_one(*arguments[1]):
+        jobs = [job for batch in arguments[1] for job in batch] if function is execute_all else []
+        if not self.times or not any(map(self.is_the_one, jobs)):
             return super().submit(function, *arguments)
         self.times -= 1
         future = Future()
@@ -322,3 +325,23 @@ def test_a_call_that_a_backend_forgets_is_made_again_a_few_times(
     for _, record in result.failed:
         assert record.error["type"] == "CancelledError"
         assert record.error["message"]
+
+
+def test_short_jobs_of_one_kind_share_a_call_as_long_as_there_is_enough_for_all(table, store):
+    plan = make_plan(small_study(table, "plknn", "clpl", protocol={"folds": 8}))
+    runner = _Runner(plan, RecordStore(store), InThisProcess(), Claims(store), StudyListener())
+
+    def calls(seconds, width):
+        runner.waiting.extend([planned] for planned in plan.jobs)
+        runner.seconds = {_kind_of(planned.job): seconds for planned in plan.jobs}
+        while runner.waiting:
+            yield [planned.job for (planned,) in runner._next_call(width)]
+
+    assert [len(call) for call in calls(0.0, 1)] == [1] * len(plan.jobs)  # never ran
+    assert [len(call) for call in calls(0.3, 1)] == [1] * len(plan.jobs)
+    assert next(calls(0.1, 100)) == [plan.jobs[0].job]
+    runner.waiting.clear()
+    packed = list(calls(0.1, 1))
+    assert [job for call in packed for job in call] == [planned.job for planned in plan.jobs]
+    assert max(map(len, packed)) == 5  # half a second, which is all that a kill can cost
+    assert all(len({job.method for job in call}) == 1 for call in packed)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from disambig._core.errors import CandidateError
+from disambig.candidates import storage
 from disambig.candidates.storage import (
     checked_csr,
     first_largest,
@@ -131,3 +132,17 @@ def test_values_of_no_pairs_are_an_empty_array(make):
     values = values_at(make(np.eye(3)), none, none)
     assert isinstance(values, np.ndarray)
     assert (values.shape, values.dtype) == ((0,), float)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2, 3, 5, 100])
+def test_the_first_largest_value_of_a_group_is_found_however_many_at_a_time(monkeypatch, at_a_time):
+    monkeypatch.setattr(storage, "_ROWS_AT_A_TIME", at_a_time)
+    random = np.random.default_rng(0)
+    sizes = random.integers(1, 4, 30)
+    starts = np.cumsum(sizes) - sizes
+    values = random.integers(3, size=sizes.sum())
+    expected = [
+        start + int(np.argmax(values[start : start + size]))
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    assert first_largest(values, starts).tolist() == expected

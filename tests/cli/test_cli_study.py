@@ -367,7 +367,9 @@ def test_an_unknown_backend_is_bad_input(command: Callable[..., End], tmp_path: 
     (tmp_path / "s.toml").write_text(GOOD, encoding="utf-8")
     code, _, error = command("study", "s.toml", "--backend", "nonsense")
     assert code == 2
-    assert "'backend' must be one of 'local', 'dask', 'ray'. Got 'nonsense' instead." in error
+    assert (
+        "'backend' must be one of 'local', 'dask', 'ray', 'slurm'. Got 'nonsense' instead." in error
+    )
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="ray is installed")

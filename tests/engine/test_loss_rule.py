@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from disambig.engine.batches import Batches
 from disambig.engine.loss_rule import Loss, LossRule, Outputs
+from disambig.engine.module_stack import ModuleStack
 from disambig.engine.rule import RowState, TrainingSettings
 from disambig.engine.training import Training
 from engine.plain_network import make_stack, normal
@@ -208,6 +209,38 @@ def test_a_training_goes_on_where_it_broke_off():
         assert one.to_dict() == other.to_dict()
 
 
+def test_a_problem_hands_on_from_a_stack_what_it_hands_on_alone():
+    problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
+
+    def train(seeds, problems):
+        stack = make_stack(4, 5, seeds=seeds, batch_norm=True, embedding=3)
+        training = Training(stack, problems, Everything(), SETTINGS)
+        training.run()
+        return training
+
+    together = train((1, 2, 3, 4), problems)
+    ends = [together.progress_of(number) for number in range(2)]
+    for number, (problem, found) in enumerate(zip(problems, ends, strict=True)):
+        alone = train((2 * number + 1, 2 * number + 2), [problem]).progress_of(0)
+        assert found.learned.keys() == alone.learned.keys()
+        for name, value in alone.learned.items():
+            torch.testing.assert_close(found.learned[name], value, rtol=1e-9, atol=1e-9)
+    # Averaged networks and the memory of what the rule learns are handed on, too.
+    later = Training(
+        make_stack(4, 5, seeds=(1, 2, 3, 4), batch_norm=True, embedding=3),
+        problems,
+        Everything(),
+        SETTINGS,
+    )
+    later.go_on_from(ends)
+    state = together.state()
+    assert {n.partition(".")[0] for n in ends[0].learned} == {
+        "networks", "adam", "averaged", "rule"
+    }  # fmt: skip
+    for name in ends[0].learned:
+        torch.testing.assert_close(later.state()[name], state[name], rtol=0, atol=0)
+
+
 def test_problems_with_views_and_dropout_learn_in_a_stack_what_each_learns_alone():
     problems = [make_problem(n_rows, seed=n_rows) for n_rows in (20, 17)]
 
@@ -342,6 +375,29 @@ def test_networks_may_leave_the_views_to_their_averages():
     expected = train(Cross())
     for name, value in train(Strange()).items():
         torch.testing.assert_close(value, expected[name])
+
+
+def test_networks_of_the_user_are_averaged_and_what_they_count_is_copied():
+    def network(n_features, n_classes):
+        hidden = torch.nn.BatchNorm1d(n_features)
+        return torch.nn.Sequential(hidden, torch.nn.Linear(n_features, n_classes)).double()
+
+    class Averaged(Cross):
+        average = AVERAGE
+
+    stack = ModuleStack(network, 4, 5, seeds=(0,))
+    # A batch an epoch.
+    settings = TrainingSettings(epochs=1, batch_size=20, learning_rate=0.05)
+    before = {name: value.clone() for name, value in stack.state_dict().items()}
+    training = Training(stack, [make_problem()], Averaged(), settings)
+    training.run()
+    after = stack.state_dict()
+    assert after["members.0.0.num_batches_tracked"] == 1
+    for name, first in before.items():
+        expected = after[name]
+        if first.is_floating_point():
+            expected = AVERAGE * first + (1 - AVERAGE) * after[name]
+        torch.testing.assert_close(training.state()[f"averaged.{name}"], expected)
 
 
 def test_rules_must_return_what_they_announce():

@@ -39,83 +39,46 @@ from disambig.methods import (
     SoLar,
 )
 
+# Long enough for what every method must reach, and no longer: thousands of checks fit these.
+SHORT = {"hidden": 16, "epochs": 8, "batch_size": 128, "learning_rate": 0.05, "random_state": 0}
+
 INSTANCES = {
-    "abs_gce": ABSGCE(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
-    "abs_mae": ABSMAE(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "abs_gce": ABSGCE(**SHORT),
+    "abs_mae": ABSMAE(**SHORT),
     "aggd": AGGD(n_neighbors=5, max_iter=3),
-    "alim": ALIM(
-        hidden=16, epochs=12, start_epoch=4, batch_size=64, learning_rate=0.02, random_state=0
-    ),
-    "auto": AutoDisambiguator(learners=["em", "disambiguating"], random_state=0),
+    "alim": ALIM(start_epoch=3, **SHORT),
+    "auto": AutoDisambiguator(learners=["em", "disambiguating"], n_folds=2, random_state=0),
     "average": AverageClassifier(),
-    "boosting": DisambiguatingBoosting(n_trees=10, min_samples_leaf=3, rounds=2, random_state=0),
-    "cavl": CAVL(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
-    "cc": CC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "boosting": DisambiguatingBoosting(
+        n_trees=5, learning_rate=0.4, min_samples_leaf=3, rounds=2, n_folds=3, random_state=0
+    ),
+    "cavl": CAVL(**SHORT),
+    "cc": CC(**SHORT),
     "clpl": CLPL(),
-    "crdpll": CRDPLL(
-        ramp_epochs=6, hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0
-    ),
-    "conformal_cleaning": ConformalCleaning(
-        hidden=16, epochs=12, warm_up_epochs=4, batch_size=64, learning_rate=0.02, random_state=0
-    ),
-    "crosel": CroSel(
-        hidden=16, epochs=12, warm_up_epochs=4, batch_size=64, learning_rate=0.02, random_state=0
-    ),
-    "dirk": DIRK(
-        average=0.9, hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0
-    ),
+    "conformal_cleaning": ConformalCleaning(warm_up_epochs=3, **SHORT),
+    "crdpll": CRDPLL(ramp_epochs=4, **SHORT),
+    "crosel": CroSel(warm_up_epochs=3, **SHORT),
+    "dirk": DIRK(average=0.9, **SHORT),
     "disambiguating": DisambiguatingClassifier(rounds=2, n_folds=3, random_state=0),
     "em": EMClassifier(),
-    "forest": DisambiguatingForest(rounds=3, ramp_rounds=2, trees_per_round=20, random_state=0),
+    "forest": DisambiguatingForest(rounds=2, ramp_rounds=2, trees_per_round=10, random_state=0),
     "ipal": IPAL(n_neighbors=5),
-    "lsbcmm": LSBCMM(max_iter=20),
-    "lws": LWS(
-        loss="cross_entropy",
-        hidden=16,
-        epochs=12,
-        batch_size=64,
-        learning_rate=0.02,
-        random_state=0,
-    ),
+    "lsbcmm": LSBCMM(max_iter=10),
+    "lws": LWS(loss="cross_entropy", **SHORT),
     "m3pl": M3PL(growth=3.0),
-    "ncpd": NCPDClassifier(
-        hidden=16, epochs=15, ramp_epochs=7, batch_size=64, learning_rate=0.02, random_state=0
-    ),
-    "ncpd_plus": NCPDPlusClassifier(
-        hidden=16, epochs=6, batch_size=128, learning_rate=0.05, random_state=0
-    ),
+    "ncpd": NCPDClassifier(ramp_epochs=4, **SHORT),
+    "ncpd_plus": NCPDPlusClassifier(**SHORT | {"epochs": 6}),
     "oracle": OracleClassifier(),
-    "papi": PaPi(
-        hidden=16, epochs=8, batch_size=128, learning_rate=0.05, embedding_width=8, random_state=0
-    ),
-    "pico": PiCO(
-        hidden=16, epochs=8, batch_size=128, learning_rate=0.05, embedding_width=8, random_state=0
-    ),
+    "papi": PaPi(embedding_width=8, **SHORT),
+    "pico": PiCO(embedding_width=8, **SHORT),
     "plknn": PLKNN(n_neighbors=5),
     "plsvm": PLSVM(max_iter=100, random_state=0),
-    "pop": POP(
-        warmup_epochs=4,
-        window=2,
-        hidden=16,
-        epochs=12,
-        batch_size=64,
-        learning_rate=0.02,
-        random_state=0,
-    ),
-    "proden": PRODEN(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
+    "pop": POP(warmup_epochs=3, window=2, **SHORT),
+    "proden": PRODEN(**SHORT),
     "random_candidate": RandomCandidateClassifier(random_state=0),
-    "rc": RC(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
-    "records": RECORDS(hidden=16, epochs=12, batch_size=64, learning_rate=0.02, random_state=0),
-    "solar": SoLar(
-        hidden=16,
-        epochs=12,
-        warm_up_epochs=4,
-        batch_size=64,
-        learning_rate=0.02,
-        random_state=0,
-    ),
+    "rc": RC(**SHORT | {"batch_size": 64}),
+    "records": RECORDS(**SHORT),
+    "solar": SoLar(warm_up_epochs=3, **SHORT),
     "sure": SURE(max_iter=20),
-    "valen": VALEN(
-        hidden=16, epochs=12, warmup_epochs=2, batch_size=32, learning_rate=0.02, random_state=0
-    ),
+    "valen": VALEN(warmup_epochs=2, **SHORT),
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from disambig import CandidateLabels, NCPDClassifier, fit_table
-from disambig.tabular import out_of_fold, table_model
+from disambig.tabular import new_rows, out_of_fold
 from disambig.tabular.clean_details import Cleaning
 from disambig.tabular.cleaning import clean_task
 from disambig.tabular.fit_queue import FitQueue
@@ -82,7 +82,7 @@ def test_a_network_says_how_its_training_went(model):
 
 def test_networks_may_be_asked_about_a_few_rows_at_a_time(task, model, monkeypatch):
     together = confidences_per_network(model, task.values, task.candidates)
-    monkeypatch.setattr(table_model, "_PROBABILITIES_AT_A_TIME", 3 * 5)
+    monkeypatch.setattr(new_rows, "_PROBABILITIES_AT_A_TIME", 3 * 5)
     by_fives = confidences_per_network(model, task.values, task.candidates)
     np.testing.assert_allclose(by_fives, together, atol=1e-6)
 

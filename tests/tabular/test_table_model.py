@@ -69,7 +69,7 @@ def test_values_that_were_never_seen_are_a_warning(model):
 
 
 def test_many_rows_are_predicted_part_by_part(model, monkeypatch):
-    monkeypatch.setattr("disambig.tabular.table_model._PROBABILITIES_AT_A_TIME", 20)
+    monkeypatch.setattr("disambig.tabular.new_rows._PROBABILITIES_AT_A_TIME", 20)
     parts = model.predict(FRAME, top=2)
     monkeypatch.undo()
     assert parts.equals(model.predict(FRAME, top=2))

@@ -110,7 +110,7 @@ class MappedRows:
     def read(self, rows: Any) -> AnyArray:
         """Return rows in memory: an array of their own, in the type of the file."""
         numbers = self._numbers(rows)
-        if isinstance(numbers, range):
+        if isinstance(numbers, range) and numbers.step > 0:
             found = np.array(self._table[numbers.start : numbers.stop : numbers.step], order="C")
         else:
             found = self._table.take(numbers, axis=0)
@@ -131,8 +131,9 @@ class MappedRows:
                     f"{len(self)} booleans. Got {key!r}."
                 )
             array = np.empty(0, dtype=np.int64)
-        if array.size and not (-len(self) <= array.min() and array.max() < len(self)):
-            raise IndexError(f"There are {len(self)} rows. Got row {array.max()}.")
+        missing = (array < -len(self)) | (array >= len(self))
+        if missing.any():
+            raise IndexError(f"There are {len(self)} rows. Got row {array[missing][0]}.")
         array = np.where(array < 0, array + len(self), array)
         if isinstance(self._rows, range):
             return array * self._rows.step + self._rows.start

@@ -42,10 +42,16 @@ def read_small_file(path: str | os.PathLike[str], refuse: Refuse, *, largest: in
     return content
 
 
-def parse_json(text: str | bytes, refuse: Refuse) -> Any:
-    """Return the value that JSON stands for, in which no key is there twice."""
+def parse_json(text: str | bytes, refuse: Refuse, *, constants: bool = True) -> Any:
+    """Return the value that JSON stands for, in which no key is there twice.
+
+    ``constants`` says whether NaN and Infinity, which Python writes, are read as well.
+    """
+    constant = None if constants else _no_constant
     try:
-        value = json.loads(_decoded(text), object_pairs_hook=without_repeats)
+        value = json.loads(
+            _decoded(text), object_pairs_hook=without_repeats, parse_constant=constant
+        )
     except RecursionError:
         raise refuse(_TOO_DEEP) from None
     except ValueError as error:  # also for an integer of thousands of digits
@@ -82,6 +88,10 @@ def _decoded(text: str | bytes) -> str:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start + 1:,} is not text in UTF-8") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a value of JSON; write null where nothing is known")
 
 
 def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

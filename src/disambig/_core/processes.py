@@ -118,12 +118,13 @@ def interrupts_later() -> Iterator[None]:
 @contextmanager
 def at_most_threads(count: int) -> Iterator[None]:
     """Let numerical libraries that are loaded use no more threads than this inside the block."""
-    from threadpoolctl import threadpool_info, threadpool_limits  # slow to import
+    from threadpoolctl import ThreadpoolController  # slow to import
 
     torch = sys.modules.get("torch")
     before = torch.get_num_threads() if torch else count
-    limits = {pool["prefix"]: min(count, pool["num_threads"]) for pool in threadpool_info()}
-    with threadpool_limits(limits=limits):
+    libraries = ThreadpoolController()  # looks for them once, which takes milliseconds
+    limits = {pool["prefix"]: min(count, pool["num_threads"]) for pool in libraries.info()}
+    with libraries.limit(limits=limits):
         if torch:
             torch.set_num_threads(min(before, count))
         try:

@@ -1,4 +1,4 @@
-"""Where jobs run: processes on this machine, Dask or Ray."""
+"""Where jobs run: processes on this machine, Dask, Ray or Slurm."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -19,13 +19,21 @@ from disambig._core.processes import (
 _SECONDS_UNTIL_IDLE = 0.1
 _SECONDS_BETWEEN_LOOKS = 0.001
 _MOST_LOOKS = 2_000
+# On a cluster: calls that wait where they will run, so that no worker waits for the next one.
+_WAITING_PER_WORKER = 1
+_MOST_SHARED = 4
+_SLURM_MEMORY = "4GB"
 
 
 class Backend(Protocol):
     """What the runner asks of a place where jobs run."""
 
     def width(self) -> int:
-        """Return how many calls can run at once, now."""
+        """Return how many calls to have under way, now."""
+        ...
+
+    def share(self, value: Any) -> Any:
+        """Return what stands for a large value among the arguments of calls, which all have it."""
         ...
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -40,10 +48,10 @@ def open_backend(
 
     Parameters
     ----------
-    name : {"local", "dask", "ray"}
+    name : {"local", "dask", "ray", "slurm"}
         Processes of this machine, or a cluster.
     jobs : int, default=1
-        Processes on this machine; not used with the address of a cluster.
+        Processes on this machine, or jobs of Slurm; not used with the address of a cluster.
     address : str, optional
         Of the cluster; one on this machine is started without it.
     """
@@ -70,6 +78,9 @@ class _LocalProcesses:
 
     def width(self) -> int:
         return self._count
+
+    def share(self, value: Any) -> Any:
+        return value  # which goes to a process with every call
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -133,17 +144,52 @@ def _open_local(jobs: int, _: str | None) -> AbstractContextManager[Backend]:
 # Clusters ----------------------------------------------------------------------------------------
 
 
+class _Shared:
+    """The latest large values that workers have got, so that each of them travels once.
+
+    ``send`` gives a value to the workers and returns what stands for it there, for as long as
+    somebody holds it; ``is_there`` tells whether they still have it.
+    """
+
+    def __init__(
+        self, send: Callable[[Any], Any], is_there: Callable[[Any], bool] = lambda _: True
+    ) -> None:
+        self._send, self._is_there = send, is_there
+        self._sent: list[tuple[Any, Any]] = []  # values, and what stands for them
+
+    def of(self, value: Any) -> Any:
+        for known, sent in self._sent:
+            if known is value and self._is_there(sent):
+                return sent
+        sent = self._send(value)
+        others = [pair for pair in self._sent if pair[0] is not value]
+        self._sent = [*others, (value, sent)][-_MOST_SHARED:]
+        return sent
+
+
 class _DaskCluster:
     """The workers of a Dask scheduler, which repeats the calls of a worker that dies."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._executor = client.get_executor(pure=False)
+        self._shared = _Shared(self._send, lambda sent: bool(sent.status == "finished"))
+
+    def _send(self, value: Any) -> Any:
+        self._client.wait_for_workers(1)
+        # To all workers: with the last one that has it, a value would be lost.
+        return self._client.scatter(value, broadcast=True, hash=False)
 
     def width(self) -> int:
         with _cluster_errors("Dask"):
-            # One job at a time for each worker, however many threads it has.
-            return max(1, len(self._client.nthreads()))
+            threads: list[int] = list(self._client.nthreads().values())
+        # One job at a time for each worker, however many threads it has: with several it would
+        # begin a second one at once.
+        return max(1, sum(1 + _WAITING_PER_WORKER * (count == 1) for count in threads))
+
+    def share(self, value: Any) -> Any:
+        with _cluster_errors("Dask"):
+            return self._shared.of(value)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         with _cluster_errors("Dask"):
@@ -161,15 +207,44 @@ def _open_dask(jobs: int, address: str | None) -> Iterator[Backend]:
         yield _DaskCluster(client)
 
 
+@contextmanager
+def _open_slurm(jobs: int, address: str | None) -> Iterator[Backend]:
+    """Start a scheduler here, and workers as jobs of Slurm, which end with it."""
+    jobqueue = import_extra("dask_jobqueue", extra="slurm")
+    dask = import_extra("dask", extra="slurm")
+    distributed = import_extra("distributed", extra="slurm")
+    if address is not None:
+        raise ParameterError(
+            "With backend 'slurm' the cluster is started here, so it has no address. Got "
+            f"{address!r}. Leave 'address' out, or use backend='dask' for a cluster that runs."
+        )
+    # One job at a time for each. What else Slurm wants to know is in the user's settings of Dask.
+    worker: dict[str, Any] = {"cores": 1, "processes": 1}
+    if dask.config.get("jobqueue.slurm.memory", None) is None:
+        worker["memory"] = _SLURM_MEMORY
+    with _cluster_errors("Slurm"):
+        cluster = jobqueue.SLURMCluster(**worker)
+    with cluster, distributed.Client(cluster) as client:
+        with _cluster_errors("Slurm"):
+            cluster.scale(jobs=jobs)
+        yield _DaskCluster(client)
+
+
 class _RayCluster:
     """The processors of a Ray cluster."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
+        self._shared = _Shared(ray.put)
 
     def width(self) -> int:
         with _cluster_errors("Ray"):
-            return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            processors = int(self._ray.cluster_resources().get("CPU", 1))
+            return max(1, processors) * (1 + _WAITING_PER_WORKER)
+
+    def share(self, value: Any) -> Any:
+        with _cluster_errors("Ray"):
+            return self._shared.of(value)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         with _cluster_errors("Ray"):
@@ -205,4 +280,5 @@ BACKENDS: dict[str, Callable[[int, str | None], AbstractContextManager[Backend]]
     "local": _open_local,
     "dask": _open_dask,
     "ray": _open_ray,
+    "slurm": _open_slurm,
 }

@@ -35,6 +35,11 @@ JobOutput = tuple[Record, Predictions | None]
 _ONE_AT_A_TIME = Lock()
 
 
+def execute_all(dataset: PartialLabelDataset, batches: Sequence[Sequence[Job]]) -> list[JobOutput]:
+    """Run several batches of jobs, one after the other, each as ``execute`` does."""
+    return [outcome for jobs in batches for outcome in execute(dataset, jobs)]
+
+
 def execute(dataset: PartialLabelDataset, jobs: Sequence[Job]) -> list[JobOutput]:
     """Run jobs that differ in their split only, side by side where their method can.
 

@@ -4,14 +4,21 @@ import json
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
 from disambig._core.errors import RecordError
 from disambig.bench.backends import Backend, open_backend
-from disambig.bench.execute import execute, failure
+from disambig.bench.execute import JobOutput, execute_all, failure
 from disambig.bench.plan import Plan, PlannedJob, make_plan
 from disambig.bench.record import Job, Record, side_by_side
 from disambig.bench.settings import Study
@@ -21,6 +28,9 @@ from disambig.bench.study_results import StudyResult, find_records
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_FORGOTTEN = 3
 _MOST_DEATHS = 1
+_WRITERS = 4
+_SECONDS_PER_CALL = 0.5
+_Kind = tuple[str, str]  # method and parameters
 
 
 class StudyListener:
@@ -76,8 +86,9 @@ def run_study(
     store : path
         Folder of the records.
     jobs : int, default=1
-        Number of processes on this machine; each uses one thread.
-    backend : {"local", "dask", "ray"}, default="local"
+        Number of processes on this machine, or of workers that Slurm is asked for; each uses one
+        thread.
+    backend : {"local", "dask", "ray", "slurm"}, default="local"
         Where jobs run.
     address : str, optional
         Address of a Dask or Ray cluster.
@@ -131,7 +142,9 @@ class _Runner:
     under_way: dict[Future[Any], list[PlannedJob]] = field(default_factory=dict)
     elsewhere: deque[list[PlannedJob]] = field(default_factory=deque)  # in another runner
     lost: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
-    sizes: dict[tuple[str, str], int | None] = field(default_factory=dict)
+    alone: set[str] = field(default_factory=set)  # what had a part in that
+    sizes: dict[_Kind, int | None] = field(default_factory=dict)
+    seconds: dict[_Kind, float] = field(default_factory=dict)  # that a job took last
 
     def run(self) -> StudyResult:
         found = find_records(self.plan, self.store)
@@ -146,10 +159,12 @@ class _Runner:
         self.listener.on_start(self.plan, dict(self.known), [*notices, *gaps])
         self.waiting.extend(self._batches())
         while self.waiting or self.elsewhere or self.under_way:
-            while self.waiting and len(self.under_way) < self.backend.width():
-                self._start(self.waiting.popleft())
+            self._start_some()
             if self.under_way:
-                self._finish_some()
+                ended = self._wait_for_some()
+                # First of all: nobody waits until records are on the disk.
+                self._start_some()
+                self._write(ended)
             else:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
             self.listener.on_wait()
@@ -170,7 +185,7 @@ class _Runner:
         """Return how many splits it pays to run together, asked where they will run."""
         if job.stands_alone:
             return 1
-        kind = (job.method, json.dumps(job.parameters, sort_keys=True))
+        kind = _kind_of(job)
         if kind not in self.sizes:
             try:
                 self.sizes[kind] = self.backend.submit(side_by_side, job).result()
@@ -178,19 +193,47 @@ class _Runner:
                 self.sizes[kind] = 1
         return self.sizes[kind]
 
-    def _start(self, batch: list[PlannedJob]) -> None:
-        """Start the jobs of a batch, but for those that another runner works on."""
-        ours = [planned for planned in batch if self.claims.take(planned.job.key)]
-        theirs = [planned for planned in batch if planned not in ours]
-        # Another runner may have ended a job since we looked; a claim is given up after its record.
-        ours = [planned for planned in ours if not self._ended_elsewhere(planned)]
+    def _start_some(self) -> None:
+        while self.waiting and len(self.under_way) < (width := self.backend.width()):
+            self._start(self._next_call(width))
+
+    def _next_call(self, width: int) -> list[list[PlannedJob]]:
+        """Return batches for one call: several where they are too short for a call of their own."""
+        call = [self.waiting.popleft()]
+        kind, data = _kind_of(call[0][0].job), call[0][0].job.data
+        seconds = self.seconds.get(kind) if call[0][0].job.key not in self.alone else None
+        # Nobody is to have much while others have nothing.
+        most = len(self.waiting) // (2 * width)
+        while seconds and len(call) <= most:
+            following = self.waiting[0]
+            count = sum(map(len, call)) + len(following)
+            job = following[0].job
+            if count * seconds > _SECONDS_PER_CALL or job.key in self.alone:
+                break
+            if (_kind_of(job), job.data) != (kind, data):
+                break
+            call.append(self.waiting.popleft())
+        return call
+
+    def _start(self, call: Sequence[list[PlannedJob]]) -> None:
+        """Start the jobs of a call, but for those that another runner works on."""
+        ours: list[list[PlannedJob]] = []
+        for batch in call:
+            claimed = [planned for planned in batch if self.claims.take(planned.job.key)]
+            theirs = [planned for planned in batch if planned not in claimed]
+            if theirs:
+                self.elsewhere.append(theirs)
+            # Another runner may have ended a job since we looked; a claim is given up after its
+            # record.
+            claimed = [planned for planned in claimed if not self._ended_elsewhere(planned)]
+            if claimed:
+                ours.append(claimed)
         if ours:
-            jobs = [planned.job for planned in ours]
-            future = self.backend.submit(execute, ours[0].dataset, jobs)
-            self.under_way[future] = ours
-            self.listener.on_jobs_start(ours)
-        if theirs:
-            self.elsewhere.append(theirs)
+            started = [planned for batch in ours for planned in batch]
+            dataset = self.backend.share(started[0].dataset)
+            batches = [[planned.job for planned in batch] for batch in ours]
+            self.under_way[self.backend.submit(execute_all, dataset, batches)] = started
+            self.listener.on_jobs_start(started)
 
     def _ended_elsewhere(self, planned: PlannedJob) -> bool:
         try:
@@ -205,8 +248,10 @@ class _Runner:
         self._keep(planned, record)
         return True
 
-    def _finish_some(self) -> None:
+    def _wait_for_some(self) -> list[tuple[PlannedJob, JobOutput]]:
+        """Return jobs that have ended, and put back those that the backend has lost."""
         done, _ = wait(self.under_way, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+        ended: list[tuple[PlannedJob, JobOutput]] = []
         for future in done:
             batch = self.under_way.pop(future)
             try:
@@ -216,10 +261,18 @@ class _Runner:
                 if self._is_tried_again(batch, error):
                     # One by one: only one of them may be at fault.
                     self.waiting.extend([planned] for planned in batch)
+                    self.alone.update(planned.job.key for planned in batch)
                     continue
                 outcomes = [failure(batch[0].dataset, batch[0].job, error)]
-            for planned, (record, predictions) in zip(batch, outcomes, strict=True):
-                self._keep(planned, self.store.write(record, predictions))
+            ended.extend(zip(batch, outcomes, strict=True))
+        return ended
+
+    def _write(self, ended: Sequence[tuple[PlannedJob, JobOutput]]) -> None:
+        """Keep records of jobs, several at a time: most of it is waiting for the disk."""
+        with ThreadPoolExecutor(_WRITERS) as writers:
+            written = writers.map(lambda one: self.store.write(*one[1]), ended)
+            for (planned, _), record in zip(ended, written, strict=True):
+                self._keep(planned, record)
 
     def _is_tried_again(self, batch: list[PlannedJob], error: Exception) -> bool:
         if len(batch) > 1:
@@ -234,5 +287,10 @@ class _Runner:
 
     def _keep(self, planned: PlannedJob, record: Record) -> None:
         self.claims.release(planned.job.key)
+        self.seconds[_kind_of(planned.job)] = sum(record.seconds.values())
         self.known[record.key] = record
         self.listener.on_job_end(planned, record)
+
+
+def _kind_of(job: Job) -> _Kind:
+    return job.method, json.dumps(job.parameters, sort_keys=True)

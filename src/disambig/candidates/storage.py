@@ -192,6 +192,14 @@ def group_maxima(values: AnyArray, starts: IntArray) -> AnyArray:
 
 def first_largest(values: AnyArray, starts: IntArray) -> IntArray:
     """Return where the largest value of every group is; ties go to the first."""
-    sizes = np.diff(starts, append=len(values))
-    largest = np.flatnonzero(values == np.repeat(group_maxima(values, starts), sizes))
-    return largest[np.searchsorted(largest, starts)]
+    places = np.empty(len(starts), dtype=np.intp)
+    # Of many groups some at a time, which stay close to the processor.
+    for group in range(0, len(starts), _ROWS_AT_A_TIME):
+        some = slice(group, group + _ROWS_AT_A_TIME)
+        begin = int(starts[group])
+        end = int(starts[some.stop]) if some.stop < len(starts) else len(values)
+        of_some, inside = values[begin:end], starts[some] - begin
+        sizes = np.diff(inside, append=len(of_some))
+        largest = np.flatnonzero(of_some == np.repeat(group_maxima(of_some, inside), sizes))
+        places[some] = begin + largest[np.searchsorted(largest, inside)]
+    return places

@@ -29,6 +29,7 @@ from disambig.cli.options import (
     TableFile,
     learning_option,
 )
+from disambig.cli.together import training_together
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND, DEFAULT_FOLDS
 from disambig.tabular.files.formats import split_name
 from disambig.tabular.fit_queue import FitWorkers
@@ -102,7 +103,8 @@ def clean(
         interrupts_explained(out),
         FitView() as view,
         collected_notices(view.console) as notices,
-        FitWorkers(learning.jobs or -1) as workers,
+        training_together() as n_processes,
+        FitWorkers(learning.jobs or -1 if n_processes == 1 else 1) as workers,
     ):
         # They load libraries while this process does.
         workers.start(1 if in_sample else folds, learning.method)

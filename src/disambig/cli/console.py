@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -25,6 +25,10 @@ from disambig._core.messages import printable
 if TYPE_CHECKING:
     from disambig.bench.formats import Table
     from disambig.tabular.estimate import MissRate
+
+
+# Where to speak again, in a process that has fallen silent.
+_heard: TextIO | None = None
 
 
 class Terminal(Console):
@@ -168,6 +172,18 @@ def open_streams() -> None:
         # What an old console has no character for is shown as \\u4e2d, as on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
     logging.lastResort = _PeopleHandler(logging.WARNING)
+
+
+def fall_silent() -> None:
+    """Print nothing from now on, for as long as the process lives."""
+    global _heard
+    _heard = sys.stderr
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+
+
+def speak_again() -> None:
+    """Print to people again."""
+    sys.stderr = _heard or sys.stderr
 
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:

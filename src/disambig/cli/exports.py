@@ -1,4 +1,4 @@
-"""``disambig export``: the doubtful rows of a cleaned table, for an annotation tool."""
+"""``disambig export``: doubtful rows for an annotation tool, or a model as an ONNX file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,15 +13,21 @@ from disambig.tabular.exchange.registry import TOOLS
 from disambig.tabular.files.formats import one_of
 
 TOOL_NAMES = one_of(tool.name for tool in TOOLS if tool.writer)
+_ONNX = "onnx"
 
 
 @with_option_groups
 def export(
-    clean: Annotated[
-        Path, typer.Argument(metavar="CLEAN", help="A table that 'disambig clean' wrote.")
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CLEAN",
+            help="A table that 'disambig clean' wrote; for --to onnx a folder that 'disambig fit' "
+            "wrote.",
+        ),
     ],
-    to: Annotated[str, typer.Option(help=f"The tool: {TOOL_NAMES}.", metavar="TOOL")],
-    out: Annotated[Path, typer.Option(help="The file for the tool.", metavar="OUT")],
+    to: Annotated[str, typer.Option(help=f"The tool: {TOOL_NAMES}. Or {_ONNX}.", metavar="TOOL")],
+    out: Annotated[Path, typer.Option(help="The file to write.", metavar="OUT")],
     file_options: FileOptions,
     rows: Annotated[
         int | None,
@@ -44,13 +50,29 @@ def export(
     ] = None,
     id: IdColumn = None,
 ) -> None:
-    """Write the doubtful rows as tasks for an annotation tool.
+    """Write the doubtful rows as tasks for an annotation tool, or a model as an ONNX file.
 
     The most doubtful row comes first. Label Studio, doccano, Prodigy and Argilla show the chosen
     label as a suggestion. 'disambig import --decisions' reads what people answered.
 
+    With --to onnx, the networks of a model and how its columns become features are written as one
+    file, which runs without Python.
+
     Example: disambig export vehicles-clean.csv --to label-studio --out queue.json
+
+    Example, a model: disambig export model --to onnx --out model.onnx
     """
+    if to.lower() == _ONNX:
+        about_rows = {"--rows": rows, "--all": all_rows, "--show": show, "--ignore": ignore}
+        about_rows |= {"--id": id, "--format or the like": file_options != FileOptions()}
+        given = [name for name, value in about_rows.items() if value]
+        if given:
+            raise ParameterError(
+                f"--to onnx writes a model, and {given[0]} is about the rows of a table: leave it "
+                "out."
+            )
+        _export_model(source, out)
+        return
     # keeps --help quick
     from disambig._core.messages import row_count
     from disambig.cli.console import path_word, say, say_next, say_path
@@ -59,9 +81,9 @@ def export(
     from disambig.tabular.exchange.registry import find_tool
 
     tool = find_tool(to)
-    if is_same_file(out, clean):
+    if is_same_file(out, source):
         raise ParameterError(f"{out} is the cleaned table. Give --out another name.")
-    cleaned = load_cleaned(clean, file_options, id)
+    cleaned = load_cleaned(source, file_options, id)
     queue = make_queue(cleaned, most=rows, all_rows=all_rows, show=show, ignore=ignore or ())
     tasks, *interface = save_queue(queue, out, tool)
     say(f"{row_count(len(queue.rows))} for {tool.title}, the most doubtful first.")
@@ -76,3 +98,15 @@ def export(
             ["import", answers, "--from", to, "--decisions", *named, "--out", "decisions.csv"],
         )
     )
+
+
+def _export_model(folder: Path, out: Path) -> None:
+    # keeps --help quick
+    from disambig.cli.console import say_path
+    from disambig.tabular.onnx_export import export_onnx
+    from disambig.tabular.table_model import load_model
+
+    if out.is_dir():
+        raise ParameterError(f"--out is the file to write. {out} is a folder: give it a name.")
+    export_onnx(load_model(folder, only_predict=True), out)
+    say_path("The model in ONNX:", out)

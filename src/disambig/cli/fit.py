@@ -34,6 +34,7 @@ from disambig.cli.options import (
     TableFile,
     learning_option,
 )
+from disambig.cli.together import training_together
 from disambig.tabular.defaults import DEFAULT_FOLDS
 from disambig.tabular.fit_queue import FitWorkers
 from disambig.tabular.listener import FitListener
@@ -103,7 +104,8 @@ def fit(
         interrupts_explained(out),
         FitView() as view,
         collected_notices(view.console) as notices,
-        FitWorkers(learning.jobs or -1) as workers,
+        training_together() as n_processes,
+        FitWorkers(learning.jobs or -1 if n_processes == 1 else 1) as workers,
     ):
         workers.start(folds + 1, learning.method)  # they load libraries while this process does
         # keeps --help quick

@@ -29,10 +29,20 @@ from disambig.cli import (
     report,
     reproduce,
     review,
+    serve,
     study,
 )
-from disambig.cli.console import Terminal, collected_notices, open_streams, say, say_usage
+from disambig.cli.console import (
+    Terminal,
+    collected_notices,
+    fall_silent,
+    open_streams,
+    say,
+    say_usage,
+    speak_again,
+)
 from disambig.cli.help_pages import PlainCommand, PlainGroup
+from disambig.cli.together import launched_rank_and_size, process_name, takes_no_part
 
 # The input was right, and yet it did not work.
 _FAILED_WORK = (ClusterError, DownloadError, TrainingError)
@@ -68,6 +78,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "clean": clean.clean,
         "ask": ask.ask,
         "predict": predict.predict,
+        "serve": serve.serve,
     },
     "Annotation tools": {"import": imports.import_, "export": exports.export},
     "Pages in the browser": {"report": report.report, "review": review.review},
@@ -116,6 +127,10 @@ def main() -> None:
     """Run the command; whatever goes wrong ends in a message and an exit code."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     open_streams()
+    if takes_no_part(sys.argv[1:]):
+        return
+    if launched_rank_and_size()[0] > 0:
+        fall_silent()
     try:
         with collected_notices():
             # Not standing alone, typer hands over errors instead of printing what users typed.
@@ -163,5 +178,6 @@ def _end(message: str, code: int) -> NoReturn:
     if len(message) > _LONGEST_MESSAGE:  # a name or a cell of the file that goes on and on
         half = _LONGEST_MESSAGE // 2
         message = f"{message[:half]} ... {message[-half:]}"
-    say(f"disambig: {message}")
+    speak_again()
+    say(f"{process_name()}: {message}")
     sys.exit(code)

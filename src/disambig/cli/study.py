@@ -41,12 +41,16 @@ class RunOptions:
 
     jobs: Annotated[
         int,
-        typer.Option(min=1, help="Processes on this machine, one thread each.", metavar="COUNT"),
+        typer.Option(
+            min=1,
+            help="Processes on this machine, or jobs of Slurm, one thread each.",
+            metavar="COUNT",
+        ),
     ] = 1
     backend: Annotated[
         str,
         typer.Option(
-            help="Where jobs run: local, dask or ray. Dask and Ray are installed as extras.",
+            help="Where jobs run: local, dask, ray or slurm. All but local are extras.",
             metavar="NAME",
         ),
     ] = "local"

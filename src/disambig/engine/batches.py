@@ -39,6 +39,8 @@ class Batches:
         Most rows in a batch.
     device : torch.device
         Where the rows are needed.
+    multiple_of : int, default=1
+        Every batch is filled up so that its length is a multiple of this.
 
     Attributes
     ----------
@@ -54,6 +56,8 @@ class Batches:
         order_seeds: Sequence[int],
         batch_size: int,
         device: torch.device,
+        *,
+        multiple_of: int = 1,
     ) -> None:
         steps = {steps_per_epoch(count, batch_size) for count in row_counts}
         if len(steps) > 1:
@@ -65,7 +69,7 @@ class Batches:
         counts = np.asarray(row_counts)
         ends = np.arange(self.n_steps + 1)[:, np.newaxis] * counts // self.n_steps
         sizes = np.diff(ends, axis=0)
-        slots = np.arange(sizes.max())
+        slots = np.arange(-(-sizes.max() // multiple_of) * multiple_of)
         self.real = torch.as_tensor(slots < sizes[:, :, np.newaxis], device=device)
         # As (steps, problems): where in a problem's order each batch begins.
         self._starts = torch.as_tensor(ends[:-1], device=device)

@@ -102,10 +102,9 @@ class LossBatch(NamedTuple):
 
     def among_others(self, logits: Tensor) -> Tensor:
         """Return the softmax over labels that are no candidates; zero where there are none."""
-        outside = ~self.is_candidate
-        has_any = outside.any(-1, keepdim=True)
-        shares = torch.softmax(logits.masked_fill(~outside & has_any, -torch.inf), -1)
-        return shares.masked_fill(~outside, 0)
+        has_others = ~self.is_candidate.all(-1, keepdim=True)
+        outside = logits.masked_fill(self.is_candidate & has_others, -torch.inf)
+        return torch.softmax(outside, -1).masked_fill(self.is_candidate, 0)
 
     def log_weights(self) -> Tensor:
         """Return the logarithm of every candidate's prior over the largest of its row.

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from disambig.engine.batches import Candidates, CandidateTable
 from disambig.engine.fast.adam import Adam
-from disambig.engine.fast.layers import log_softmax
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import Clock, RowsInBatch
 from disambig.engine.history import EpochRecords
-from disambig.engine.loss import LossWeights
+from disambig.engine.loss import LossWeights, seen_in
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.ranks import Ranks
 from disambig.engine.row_tables import FeatureTable
 
 # Of networks asked about all rows, so that memory does not grow with the number of rows.
@@ -39,7 +39,7 @@ class LossStep:
         Which rows of every batch are no filler.
     row_state : dict of Tensors
         The tables that the rule keeps.
-    records, clock, weights, n_predicting
+    records, clock, weights, n_predicting, ranks
         As in ``Training``.
     """
 
@@ -57,6 +57,7 @@ class LossStep:
         clock: Clock,
         weights: LossWeights | None,
         n_predicting: int,
+        ranks: Ranks,
     ) -> None:
         self._networks, self._rule, self._adam = networks, rule, adam
         self._features, self._candidates, self._real = features, candidates, real
@@ -65,12 +66,16 @@ class LossStep:
         self._n_problems = real.shape[1]
         self._n_networks = len(networks) // self._n_problems
         self._n_predicting = n_predicting
+        self._ranks = ranks
         # What the networks themselves are asked about: the features, and views or not.
         self._n_asked = 1 + (rule.n_views if rule.learns_from_views else 0)
         # Views are further rows of a batch: all are normalised together.
         repeated = real.repeat_interleave(self._n_networks, 1)
         repeated = repeated.repeat_interleave(self._n_asked, 2)
-        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype)
+        # Places that networks are asked about here: rows with all their views.
+        self._share = ranks.share(repeated.shape[2])
+        networks.expect_share(ranks, self._share.start)
+        self._rows_in_views = RowsInBatch.from_real(repeated, features.dtype).at(self._share)
         self._averaged: Stack | None = None
         if rule.average is not None:
             self._averaged = networks.part(0, len(networks), whole=True)
@@ -94,13 +99,12 @@ class LossStep:
         batch = self._batch(candidates, real, inputs, leaves, state, phase)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
-            rows = loss.rows
+            losses = loss.rows
             if self._weights is not None:
-                rows = rows * self._weights.of_rows(candidates, outputs[0].logits)
-            gradients = self._differentiate(rows, leaves, real)
-        self._note(candidates, outputs[0], rows.detach(), loss)
-        self._networks.backward_both(*gradients)
-        self._adam.update()
+                losses = losses * self._weights.of_rows(candidates, outputs[0].logits)
+            gradients = self._differentiate(losses, leaves, real)
+        self._note(candidates, outputs[0], losses.detach(), loss)
+        self._learn(*gradients)
         self._move_averages()
         kept = dict(loss.state)
         if self._rule.looks_after_step:
@@ -122,9 +126,13 @@ class LossStep:
         probabilities = []
         for number, (start, end) in enumerate(pairwise(ends)):
             networks = self._networks.part(number * self._n_networks, self._n_networks)
-            blocks = self._features.blocks(start, end, _ROWS_AT_A_TIME)
-            parts = [networks.infer(part).softmax(-1) for part in blocks]
-            probabilities.append(torch.cat(parts, 1))
+            rows = self._ranks.deal(torch.arange(start, end, device=self._features.device))
+            parts = [
+                networks.infer(self._features.read(some)).softmax(-1)
+                for some in torch.split(rows, _ROWS_AT_A_TIME)
+            ]
+            everything = self._ranks.gather(torch.cat(parts, 1), 1)
+            probabilities.append(everything[:, : end - start])
         self._rule.look_at_all_rows(probabilities)
 
     def _inputs(self, rows: Tensor, real: Tensor) -> list[Tensor]:
@@ -144,12 +152,14 @@ class LossStep:
         """Return what the networks say of the features, and maybe of views, as in training."""
         inputs = inputs[: self._n_asked]
         rows = RowsInBatch(*(self._clock.at(table) for table in self._rows_in_views))
-        prepared = self._networks.prepare(_together(inputs), rows)
+        prepared = self._networks.prepare(_together(inputs)[:, self._share], rows)
         outputs = self._networks.forward_both(prepared, rows, self._clock.total)
         return self._divided(*outputs, count=len(inputs))
 
     def _divided(self, logits: Tensor, embedding: Tensor | None, count: int) -> list[Outputs]:
-        """Return outputs for each of several inputs that were asked about together."""
+        """Return outputs for each of several inputs that were asked about together, of all rows."""
+        logits = self._ranks.gather(logits, 1)
+        embedding = None if embedding is None else self._ranks.gather(embedding, 1)
         shape = (self._n_problems, self._n_networks, -1, count)
         of_views = logits.view(*shape, logits.shape[-1]).unbind(3)
         if embedding is None:
@@ -169,7 +179,8 @@ class LossStep:
         seen, *views = outputs
         averaged: list[Outputs] = []
         if self._averaged is not None:
-            outputs_of = self._averaged.infer_both(_together(inputs))
+            asked = _together(inputs)
+            outputs_of = self._averaged.infer_both(asked[:, self._ranks.share(asked.shape[1])])
             averaged = self._divided(*outputs_of, count=len(inputs))
         n_classes = seen.logits.shape[-1]
         shape = (*candidates.mask.shape[:-1], n_classes)
@@ -193,14 +204,14 @@ class LossStep:
         )
 
     def _differentiate(
-        self, rows: Tensor, leaves: Sequence[Outputs], real: Tensor
+        self, losses: Tensor, leaves: Sequence[Outputs], real: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """Return the gradients of the mean loss by both outputs.
 
         Those of the rule's parameters stay with these.
         """
         counts = real.sum(-1).view(-1, 1, 1)
-        total = (rows.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
+        total = (losses.masked_fill(~real.unsqueeze(1), 0) / counts).sum()
         logits = [one.logits for one in leaves]
         embeddings = [one.embedding for one in leaves if one.embedding is not None]
         own = list(self._rule.parameters())
@@ -216,22 +227,29 @@ class LossStep:
             return of_logits, None
         return of_logits, _together(given[len(logits) : 2 * len(logits)])
 
-    def _note(self, candidates: Candidates, seen: Outputs, rows: Tensor, loss: Loss) -> None:
+    def _learn(self, of_logits: Tensor, of_embedding: Tensor | None) -> None:
+        """Take a step down the gradients, of which those of the rows here are used."""
+        share = self._share
+        self._networks.backward_both(
+            of_logits[:, share], None if of_embedding is None else of_embedding[:, share]
+        )
+        self._ranks.sum_gradients(self._networks.parameters())
+        self._adam.update()
+
+    def _note(self, candidates: Candidates, outputs: Outputs, losses: Tensor, loss: Loss) -> None:
         """Write down the losses of rows, and what the networks say of the features as they are.
 
-        Of helpers nothing: what they learn is another thing.
+        Nothing is noted of helpers, which learn something else.
         """
         predicting = slice(self._n_predicting)
-        log_probabilities, predicted = log_softmax(seen.logits[:, predicting])
-        columns = candidates.columns.expand(*predicted.shape[:-1], -1)
-        losses = (-log_probabilities.gather(-1, columns)).masked_fill_(~candidates.mask, torch.inf)
+        seen = seen_in(outputs.logits[:, predicting], candidates)
         self._records.put(
             self._clock,
             {name: value.detach()[:, predicting] for name, value in loss.measures.items()},
-            log_likelihood=-rows[:, predicting],
-            covered=((columns == predicted) & candidates.mask).any(-1),
-            predicted=predicted.squeeze(-1),
-            chosen=losses.sum(1).min(-1).indices,
+            log_likelihood=-losses[:, predicting],
+            covered=seen.is_predicted.any(-1),
+            predicted=seen.predicted,
+            chosen=seen.losses.sum(1).min(-1).indices,
         )
 
     def _move_averages(self) -> None:
@@ -240,7 +258,11 @@ class LossStep:
             return
         present = self._networks.state_dict()
         for name, value in self._averaged.state_dict().items():
-            value.lerp_(present[name], 1 - self._rule.average)
+            if value.is_floating_point():
+                value.lerp_(present[name], 1 - self._rule.average)
+            else:
+                # Modules of the user may count, such as the batches that they have seen.
+                value.copy_(present[name])
 
 
 def _together(parts: Sequence[Tensor]) -> Tensor:

@@ -16,6 +16,7 @@ from disambig.engine.fast.layers import Prepared
 from disambig.engine.fast.random import random_words, streams_of
 from disambig.engine.fast.stack import Stack
 from disambig.engine.fast.step import RowsInBatch
+from disambig.engine.ranks import Ranks
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -89,6 +90,15 @@ class ModuleStack(Stack):
         for output, of_logits in zip(self._outputs, gradient, strict=True):
             # torch has no types for it.
             output.backward(of_logits[: len(output)])  # type: ignore[no-untyped-call]
+
+    def expect_share(self, ranks: Ranks, first_row: int) -> None:  # noqa: ARG002
+        """Refuse: a module may look at all rows of a batch, to normalise for example."""
+        if ranks.size > 1:
+            raise ParameterError(
+                "Networks of your own ('network') are trained by one process. Got "
+                f"{ranks.size} processes. Leave 'network' out, or fit in one process: put "
+                "'with disambig.engine.ranks.alone():' around fit."
+            )
 
     def infer(self, features: Tensor) -> Tensor:
         """Return the logits of every network; see ``Stack``."""

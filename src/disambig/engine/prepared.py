@@ -17,6 +17,7 @@ from disambig.engine.row_tables import FeatureTable
 # made should not push everything else out of the cache.
 _MOST_STEPS = 8
 _MOST_NUMBERS = 2**18
+_ALL = slice(None)
 
 
 class PreparedStep(NamedTuple):
@@ -45,6 +46,8 @@ class Preparation:
         Networks of every problem.
     noise : SwapNoise, optional
         What changes the features.
+    share : slice, default=all
+        Places of a batch whose inputs are prepared here, and which ``rows`` are of.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Preparation:
         candidates: CandidateTable,
         n_networks: int,
         noise: SwapNoise | None,
+        share: slice = _ALL,
     ) -> None:
         self._networks = networks
         self._features = features
@@ -62,6 +66,7 @@ class Preparation:
         self._candidates = candidates
         self._n_networks = n_networks
         self._noise = noise
+        self._share = share
         _, stack, n_rows, _ = rows.real.shape
         of_sets = stack // n_networks * candidates.n_slots
         numbers = n_rows * max(stack * features.shape[1], of_sets)
@@ -88,19 +93,21 @@ class Preparation:
     def _prepared(
         self, rows: Tensor, of_steps: RowsInBatch, counters: Tensor, noisy: bool
     ) -> list[PreparedStep]:
-        steps, problems, n_rows = rows.shape
+        steps, problems, _ = rows.shape
         # One network of every problem stands for all: they see the same.
         first = RowsInBatch(*(table[:, :: self._n_networks].flatten(0, 1) for table in of_steps))
-        features = self._features.read(rows.flatten())
-        features = features.view(steps * problems, n_rows, -1)
-        inputs = [
-            self._for_networks(part, steps) for part in self._networks.prepare(features, first)
-        ]
+        # Noise comes from all rows of a batch.
+        needed = rows if noisy else rows[..., self._share]
+        features = self._features.read(needed.flatten())
+        features = features.view(steps * problems, needed.shape[-1], -1)
+        share = features[:, self._share] if noisy else features
+        inputs = [self._for_networks(part, steps) for part in self._networks.prepare(share, first)]
         with_noise: list[Prepared | None] = [None] * steps
         if noisy and self._noise is not None:
             every = RowsInBatch(*(table.flatten(0, 1) for table in of_steps))
             features = self._for_networks(features, steps).flatten(0, 1)
-            parts = self._networks.prepare(self._noise(features, every, counters), every)
+            changed = self._noise(features, every, counters)[:, self._share]
+            parts = self._networks.prepare(changed, every)
             by_step = (part.view(steps, -1, *part.shape[1:]) for part in parts)
             with_noise = list(zip(*by_step, strict=True))
         return [

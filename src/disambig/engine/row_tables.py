@@ -1,7 +1,7 @@
 """Where features and the state of rows lie: in memory on the device, or in files."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import torch
@@ -47,10 +47,6 @@ class FeatureTable(ABC):
     def read(self, rows: Tensor) -> Tensor:
         """Return the features of rows by their numbers: shape (rows, features)."""
 
-    @abstractmethod
-    def blocks(self, first: int, last: int, n_rows: int) -> Iterator[Tensor]:
-        """Yield the features of rows from one to another, so many at a time."""
-
 
 class FeaturesInMemory(FeatureTable):
     """Features in one tensor, whose last row is zero."""
@@ -63,10 +59,6 @@ class FeaturesInMemory(FeatureTable):
     def read(self, rows: Tensor) -> Tensor:
         """Return the features of rows by their numbers: shape (rows, features)."""
         return self.tensor.index_select(0, rows)
-
-    def blocks(self, first: int, last: int, n_rows: int) -> Iterator[Tensor]:
-        """Yield the features of rows from one to another, so many at a time."""
-        yield from torch.split(self.tensor[first:last], n_rows)
 
 
 class FeaturesOnDisk(FeatureTable):
@@ -81,18 +73,9 @@ class FeaturesOnDisk(FeatureTable):
         """Return the features of rows by their numbers: shape (rows, features)."""
         numbers = rows.cpu()
         is_filler = numbers == len(self._rows)
-        found = self._tensor(numbers.masked_fill(is_filler, 0).numpy())
-        return self._sent(found.masked_fill_(is_filler.unsqueeze(1), 0))
-
-    def blocks(self, first: int, last: int, n_rows: int) -> Iterator[Tensor]:
-        """Yield the features of rows from one to another, so many at a time."""
-        for start in range(first, last, n_rows):
-            yield self._sent(self._tensor(slice(start, min(start + n_rows, last))))
-
-    def _tensor(self, rows: object) -> Tensor:
-        return torch.as_tensor(self._rows.read(rows), dtype=self.dtype, device="cpu")
-
-    def _sent(self, found: Tensor) -> Tensor:
+        read = self._rows.read(numbers.masked_fill(is_filler, 0).numpy())
+        found = torch.as_tensor(read, dtype=self.dtype, device="cpu")
+        found.masked_fill_(is_filler.unsqueeze(1), 0)
         if self.device.type != "cuda":
             return found.to(self.device)
         # From memory that a card can read by itself: nobody waits for it.

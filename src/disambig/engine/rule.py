@@ -195,6 +195,14 @@ class Targets(NamedTuple):
     state: Mapping[str, Tensor] = MappingProxyType({})
     measures: Mapping[str, Tensor] = MappingProxyType({})
 
+    def at(self, places: slice) -> "Targets":
+        """Return what is to be learned at some places of the batch, without state and measures."""
+        slots, classes, row_weights = (
+            None if one is None else one[:, :, places]
+            for one in (self.slots, self.classes, self.row_weights)
+        )
+        return Targets(slots, classes, row_weights)
+
     def check(self, row_state: Collection[str]) -> None:
         """Refuse targets that lack something, or state under other names than these."""
         if (self.slots is None) == (self.classes is None):

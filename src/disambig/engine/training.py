@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from disambig._core.errors import ParameterError, TrainingError
+from disambig._core.fingerprint import fingerprint_of
 from disambig._core.typing import FloatArray
 from disambig.engine.batches import Batches, Candidates, CandidateTable
 from disambig.engine.device import quiet_surroundings, runs_kernels
@@ -23,9 +24,12 @@ from disambig.engine.loss import LossWeights, Seen, gradient_of_logits, log_like
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.loss_step import LossStep
 from disambig.engine.prepared import Preparation, PreparedStep
+from disambig.engine.ranks import Ranks
 from disambig.engine.row_tables import FeaturesInMemory, FeatureTable, RowMemory
 from disambig.engine.rule import BaseRule, Batch, Rule, Targets, TrainingData, TrainingSettings
 
+# Processes that train together compare so many rows, lest they were given different ones.
+_COMPARED_ROWS = 1024
 # What a training calls, where a listener has it.
 EVENTS = ("on_fit_start", "on_epoch_end", "on_fit_end", "on_interrupt")
 
@@ -84,6 +88,8 @@ class Training:
     n_helpers : int, default=0
         How many of a problem's networks, the last ones, only help the others to learn. Measures of
         a ``LossRule`` are without them.
+    ranks : Ranks, optional
+        The processes that take every step together with this one; by default there are none.
 
     Attributes
     ----------
@@ -107,8 +113,10 @@ class Training:
         *,
         noise: SwapNoise | None = None,
         n_helpers: int = 0,
+        ranks: Ranks | None = None,
     ) -> None:
         self.networks = networks
+        self.ranks = ranks = ranks or Ranks()
         self.rule = rule
         self.settings = settings
         self.noise = noise
@@ -121,10 +129,15 @@ class Training:
         self._device, dtype = example.device, example.dtype
         counts = self._row_counts = [len(problem.features) for problem in problems]
         seeds = [problem.order_seed for problem in problems]
-        self._batches = Batches(counts, seeds, settings.batch_size, self._device)
+        self._batches = Batches(
+            counts, seeds, settings.batch_size, self._device, multiple_of=ranks.size
+        )
         n_rows = self._batches.real.shape[2]
         self._features = FeatureTable.of(problems, dtype, self._device)
         memory = RowMemory.of(problems, self._device)
+        # Places of a batch that networks are asked about here.
+        self._share = ranks.share(n_rows)
+        networks.expect_share(ranks, self._share.start)
         self._n_networks = len(networks) // len(problems)
         self._n_predicting = self._n_networks - n_helpers
         self._candidates = CandidateTable(problems, self._n_networks, n_rows, dtype, memory)
@@ -134,9 +147,15 @@ class Training:
         row_state = rule.row_state().items()
         self._row_state = {name: self._candidates.new_state(kind) for name, kind in row_state}
         real = self._batches.real.repeat_interleave(self._n_networks, 1)
-        self._rows_in_batch = RowsInBatch.from_real(real, dtype)
+        self._rows_in_batch = RowsInBatch.from_real(real, dtype).at(self._share)
         self._preparation = Preparation(
-            networks, self._features, self._rows_in_batch, self._candidates, self._n_networks, noise
+            networks,
+            self._features,
+            self._rows_in_batch,
+            self._candidates,
+            self._n_networks,
+            noise,
+            self._share,
         )
         own = rule.parameters() if isinstance(rule, LossRule) else ()
         self._adam = Adam([*networks.parameters(), *own], settings.learning_rate)
@@ -147,11 +166,13 @@ class Training:
         self._batches.rows_of(1, self._rows)
         # Rows on disk are read by the processor, in no graph and no kernel.
         in_memory = isinstance(self._features, FeaturesInMemory)
-        on_card = self._device.type == "cuda" and in_memory
-        is_replayed = settings.capture and networks.capturable and on_card
+        alone = ranks.size == 1 and in_memory
+        is_replayed = (
+            settings.capture and networks.capturable and self._device.type == "cuda" and alone
+        )
         is_fused = (
             settings.fused
-            and in_memory
+            and alone
             and isinstance(rule, Rule)
             and runs_kernels(self._device)
             and can_be_fused(networks, n_rows, self._candidates.n_slots)
@@ -185,6 +206,7 @@ class Training:
                 clock=self._clock,
                 weights=self._loss_weights,
                 n_predicting=self._n_predicting,
+                ranks=ranks,
             )
         self._replayed: ReplayedStep | None = None
         if is_replayed:
@@ -194,12 +216,16 @@ class Training:
         """Train until all epochs are done or a listener stops it."""
         try:
             self._notify("on_fit_start")
+            if self.ranks.size > 1:
+                self.ranks.check_alike(self._fingerprint(), self._device)
             # Of the matrix products of a step.
-            work = self.networks.multiplications_per_row() * self._batches.real.shape[2]
+            n_rows = self._share.stop - self._share.start
+            work = self.networks.multiplications_per_row() * n_rows
             with quiet_surroundings(self._device, work):
                 while self.epoch < self.settings.epochs and not self.stopped:
                     self._run_epoch()
                     self._notify("on_epoch_end")
+                    self.stopped = self.ranks.first_says(yes=self.stopped, device=self._device)
             self._notify("on_fit_end")
         except BaseException:
             self._notify("on_interrupt")
@@ -242,16 +268,24 @@ class Training:
 
     def progress_of(self, number: int) -> Progress:
         """Return how far a problem has come, for a training on other rows to go on from."""
-        networks = slice(number * self._n_networks, (number + 1) * self._n_networks)
-        parts = {"networks": networks, "adam": networks, "rule": slice(number, number + 1)}
         learned = {}
         for name, value in self.state().items():
-            part = parts.get(name.partition(".")[0])
-            if part is not None:
-                # With a single problem all of it, in whatever form networks of the user have it.
-                whole = len(self.histories) == 1 or value.ndim == 0
-                learned[name] = (value if whole else value[part]).clone()
+            if name == "chosen" or name.startswith("rows."):
+                continue
+            # With a single problem all of it, in whatever form networks of the user have it.
+            whole = len(self.histories) == 1 or value.ndim == 0
+            count = 1 if self._is_of_rule(name) else self._n_networks
+            part = slice(number * count, (number + 1) * count)
+            learned[name] = (value if whole else value[part]).clone()
         return Progress(learned, self.histories[number], steps=int(self._adam.steps.max()))
+
+    def _is_of_rule(self, name: str) -> bool:
+        """Return whether the first axis of a tensor of the state is problems, not networks."""
+        kind, _, rest = name.partition(".")
+        if kind != "adam":
+            return kind == "rule"
+        # Parameters of the rule are learned behind those of the networks.
+        return int(rest.rpartition(".")[2]) >= len(list(self.networks.parameters()))
 
     def go_on_from(self, progress: Sequence[Progress]) -> None:
         """Begin where other trainings have ended, one for every problem, with these rows.
@@ -265,10 +299,11 @@ class Training:
                 "Problems that go on together need the same numbers of epochs and steps done. Got "
                 f"{sorted(done)}. Group them by these."
             )
+        state = self.state()
         for name in progress[0].learned:
             values = [one.learned[name] for one in progress]
             whole = len(values) == 1 or values[0].ndim == 0
-            self.state()[name].copy_(values[0] if whole else torch.cat(values))
+            state[name].copy_(values[0] if whole else torch.cat(values))
         self.histories = [History(one.history.to_dict()) for one in progress]
         self.epoch = self.histories[0].n_epochs
 
@@ -279,7 +314,23 @@ class Training:
         self.histories = list(histories)
         self.epoch = self.histories[0].n_epochs
 
+    def _fingerprint(self) -> str:
+        """Return a hash of what all processes must have in common, with some rows for all."""
+        some = torch.linspace(0, self._features.shape[0] - 1, _COMPARED_ROWS).long()
+        return fingerprint_of(
+            repr(self.settings),
+            repr(self.networks),
+            [repr(type(self.rule)), repr(self._row_counts), repr(self.epoch)],
+            self._features.read(some.to(self._device)).cpu().numpy(),
+            self._candidates.columns.cpu().numpy(),
+            self._candidates.prior.cpu().numpy(),
+            self._batches.rows_of(1).cpu().numpy(),
+            *(value.cpu().numpy() for value in self.networks.state_dict().values()),
+        )
+
     def _run_epoch(self) -> None:
+        # On machines of different kinds they would drift apart by roundings.
+        self.ranks.follow_first(*self.networks.state_dict().values(), *self._adam.state().values())
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))
@@ -330,7 +381,7 @@ class Training:
     def _train_step(self, step: PreparedStep, phase: Hashable) -> None:
         """Learn from one batch, by operations of torch."""
         rows, candidates = step.rows, step.candidates
-        logits = self.networks(step.inputs, rows, self._clock.total)
+        logits = self._of_all_rows(self.networks(step.inputs, rows, self._clock.total))
         by_problem = (len(candidates.rows), self._n_networks, *logits.shape[1:])
         seen = seen_in(logits.view(by_problem), candidates)
         targets = self._targets(seen, candidates, phase)
@@ -344,14 +395,21 @@ class Training:
         )
         log_probabilities = seen.log_probabilities
         if step.noisy is not None:
-            logits = self.networks(step.noisy, rows, self._clock.total)
+            logits = self._of_all_rows(self.networks(step.noisy, rows, self._clock.total))
             log_probabilities = log_softmax(logits.view(by_problem)).log_probabilities
-        gradient = gradient_of_logits(log_probabilities, targets, candidates.columns)
+        share = self._share
+        gradient = gradient_of_logits(
+            log_probabilities[:, :, share], targets.at(share), candidates.columns[:, :, share]
+        )
         # The loss is the mean over the real rows.
-        gradient = gradient.view_as(logits).mul_(rows.averaging.mT)
-        self.networks.backward(gradient)
+        self.networks.backward(gradient.flatten(0, 1).mul_(rows.averaging.mT))
+        self.ranks.sum_gradients(self.networks.parameters())
         self._adam.update()
         self._clock.advance()
+
+    def _of_all_rows(self, logits: Tensor) -> Tensor:
+        """Return the logits of all rows of a batch, in the memory layout of these, of its share."""
+        return self.ranks.gather(logits.mT, -1).mT
 
     def _targets(self, seen: Seen, candidates: Candidates, phase: Hashable) -> Targets:
         """Return what the networks are to learn."""

@@ -1,9 +1,9 @@
-"""Views of tables: the same rows with noise, gaps or features of other rows.
+"""Views of tables: the same rows with noise and gaps.
 
-A table has no crops and no flips. What leaves the meaning of a row alone is a little noise, some
-features left out, and some features taken from other rows. Everything here is a pure function of
-the streams, the step and the position: in a stack a problem draws what it draws alone, and a row
-the same whatever rows come after it.
+A table has no crops and no flips. What leaves the meaning of a row alone is a little noise, and
+some features left out. Everything here is a pure function of the streams, the step and the
+position: in a stack a problem draws what it draws alone, and a row the same whatever rows come
+after it.
 """
 
 import math
@@ -98,31 +98,6 @@ def with_gaps(
     """
     left_out, _ = uniform(streams, features.shape[1:], step, part=part)
     return features.masked_fill(left_out < share, 0)
-
-
-def with_swaps(
-    features: Tensor,
-    is_real: Tensor,
-    streams: Tensor,
-    step: int | Tensor,
-    share: float = 0.1,
-    *,
-    part: int = 0,
-) -> Tensor:
-    """Return features of which a share is what other rows of the batch have there.
-
-    Parameters
-    ----------
-    is_real : Tensor of booleans of shape (problems, 1, rows)
-        Which rows are no filler. Nothing is taken from the others.
-    features, streams, step, share, part
-        As of ``with_noise``.
-    """
-    decides, chooses = uniform(streams, features.shape[1:], step, part=part)
-    counts = is_real.sum(-1)[..., None, None]
-    # Close to one, the product may be rounded up to the number of rows.
-    others = (chooses * counts).long().minimum(counts - 1)
-    return torch.where(decides < share, features.gather(2, others), features)
 
 
 def tabular_view(

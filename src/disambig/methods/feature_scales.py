@@ -5,7 +5,6 @@ In NumPy alone: a saved model predicts without the seconds that scikit-learn tak
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from disambig._core.errors import ParameterError
+from disambig._core.mapped_rows import rows_in_block
 from disambig._core.parameters import check_choice
 from disambig._core.typing import AnyArray, BoolArray, Features, FloatArray
 
@@ -24,14 +24,12 @@ LARGEST_FEATURE = 1e100
 # Every feature is divided by this power of its standard deviation.
 _POWERS = {"half": 0.5, "standard": 1.0, "global": 0.0}
 _MOST_QUANTILES = 1000
-# Rows whose numbers are added up at a time.
-_BLOCK_ROWS = 2**14
 # Most numbers of some features of all rows that are put in order at a time.
 _MOST_IN_ORDER = 2**25
 # A power of two far from the smallest double and below the largest.
 _LARGE_EXPONENT = 900
 # The normal score of rank 0 would be infinite.
-_SMALLEST_RANK = 1e-7
+SMALLEST_RANK = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +111,15 @@ def _mean_and_deviation(
         """Return the mean of what becomes of the rows, one order of adding up for all."""
         total = np.zeros(X.shape[1])
         counted = 0.0
-        for start, block in zip(count(0, _BLOCK_ROWS), _blocks(X), strict=False):
+        start = 0
+        for block in _blocks(X):
             values = change(np.ldexp(block, -exponents, order="C"))
             if row_weights is None:
                 counted += len(values)
             else:
                 weights = row_weights[start : start + len(values), np.newaxis]
                 values, counted = values * weights, counted + float(weights.sum())
+                start += len(values)
             # Row after row, as if all of them were added up at once.
             values[0] += total
             total = values.sum(axis=0)
@@ -130,7 +130,7 @@ def _mean_and_deviation(
     # Far from zero a mean is rounded by more than a small deviation can bear.
     rest = mean_of(lambda values: values - mean)
     variance = mean_of(lambda values: np.square(values - mean - rest))
-    deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
+    deviation = np.where(are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean + rest, exponents), np.ldexp(deviation, exponents)
 
 
@@ -144,17 +144,18 @@ def _of_sparse(X: Features, row_weights: FloatArray | None) -> tuple[FloatArray,
     _, exponents = np.frexp(np.maximum(-low, high))
     X.data = np.ldexp(X.data, -exponents[X.indices])
     mean, variance = mean_variance_axis(X, axis=0, weights=row_weights)
-    deviation = np.where(_are_constant(low, high), 0, np.sqrt(variance))
+    deviation = np.where(are_constant(low, high), 0, np.sqrt(variance))
     return np.ldexp(mean, exponents), np.ldexp(deviation, exponents)
 
 
 def _blocks(X: Features) -> Iterator[FloatArray]:
     """Yield dense rows as doubles, as many at a time whether they are in memory or on disk."""
-    for start in range(0, X.shape[0], _BLOCK_ROWS):
-        yield np.asarray(X[start : start + _BLOCK_ROWS], dtype=np.float64)
+    n_rows = rows_in_block(X.shape[1])
+    for start in range(0, X.shape[0], n_rows):
+        yield np.asarray(X[start : start + n_rows], dtype=np.float64)
 
 
-def _are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
+def are_constant(low: FloatArray, high: FloatArray) -> BoolArray:
     """Mark features whose lowest and highest value are the same up to rounding."""
     constant: BoolArray = high - low <= 4 * np.finfo(float).eps * np.maximum(-low, high)
     return constant
@@ -208,8 +209,8 @@ def _normal_scores(X: FloatArray, quantiles: FloatArray) -> FloatArray:
     # Values at the ends and beyond them rank like the ends.
     ranks[high <= X] = 1
     ranks[low >= X] = 0
-    scores: FloatArray = ndtri(np.clip(ranks, _SMALLEST_RANK, 1 - _SMALLEST_RANK))
-    scores[:, _are_constant(low, high)] = 0
+    scores: FloatArray = ndtri(np.clip(ranks, SMALLEST_RANK, 1 - SMALLEST_RANK))
+    scores[:, are_constant(low, high)] = 0
     return scores
 
 

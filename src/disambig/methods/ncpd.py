@@ -11,8 +11,7 @@ row, so that one line serves two networks, or those of all folds and seeds.
 """
 
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -24,7 +23,6 @@ from disambig.engine.device import runs_kernels
 from disambig.engine.loss import ranked_on_card, smallest
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData, TrainingSettings
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.together import TogetherRows
 
@@ -300,39 +298,10 @@ class NCPDClassifier(NetworkClassifier):
         ),
     )
 
-    ramp_epochs: int
-    n_networks: int
-    cooperation: bool
-    progressive: bool
-
-    def __init__(
-        self,
-        *,
-        ramp_epochs: int = 100,
-        n_networks: int = 2,
-        cooperation: bool = True,
-        progressive: bool = True,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    ramp_epochs: int = 100
+    n_networks: int = 2
+    cooperation: bool = True
+    progressive: bool = True
 
     @staticmethod
     def from_paper(**changes: Any) -> "NCPDClassifier":

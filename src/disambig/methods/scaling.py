@@ -207,7 +207,7 @@ def _are_too_large(scaled: Features) -> BoolArray:
         rows = np.repeat(np.arange(scaled.shape[0]), np.diff(scaled.indptr))
         large = np.abs(scaled.data) > LARGEST_FEATURE
         return np.asarray(np.bincount(rows, large, minlength=scaled.shape[0]) > 0)
-    return np.asarray((np.abs(np.asarray(scaled)) > LARGEST_FEATURE).any(axis=1))
+    return np.asarray((np.abs(np.asarray(scaled)) > np.float64(LARGEST_FEATURE)).any(axis=1))
 
 
 def apply_scaler(scaler: Any, X: Features, *, unit_rows: bool = False) -> Features:

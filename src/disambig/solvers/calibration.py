@@ -42,7 +42,7 @@ _TRUE_LABEL_DOUBTS = (*_MORE_DOUBTS, 0.8, 0.9)
 _TRUSTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 # Of the product of two opinions that rest on the same evidence: their geometric mean.
 _POOLED = 0.5
-_SMALLEST_PROBABILITY = 1e-9
+SMALLEST_PROBABILITY = 1e-9
 # More rows change neither of the two by much, and cost time; so do fewer of very many classes.
 _MOST_ROWS = 20_000
 _MOST_PROBABILITIES = 5_000_000
@@ -105,7 +105,7 @@ def calibrate_predictions(
     def surprises(spread: FloatArray, doubts: FloatArray) -> FloatArray:
         on_sets = np.where(inside, spread, 0).sum(axis=1)
         of_sets = _doubted(on_sets, blind, doubts)
-        return -np.log(np.maximum(of_sets, _SMALLEST_PROBABILITY)) @ counts
+        return -np.log(np.maximum(of_sets, SMALLEST_PROBABILITY)) @ counts
 
     return _best(surprises, probabilities[rows], _MORE_DOUBTS)
 
@@ -175,7 +175,7 @@ def _surprise_at_weights(candidates: CandidateLabels, counts: FloatArray) -> Los
 
     def losses(spread: FloatArray, doubts: FloatArray) -> FloatArray:
         said, even = spread[rows, columns], np.full(len(rows), 1 / candidates.shape[1])
-        surprises = -np.log(np.maximum(_doubted(said, even, doubts), _SMALLEST_PROBABILITY))
+        surprises = -np.log(np.maximum(_doubted(said, even, doubts), SMALLEST_PROBABILITY))
         total: FloatArray = surprises @ weights
         return total
 
@@ -195,7 +195,7 @@ def some_rows(n_rows: int, n_classes: int = 1) -> IntArray | slice:
 
 
 def _sharpened(probabilities: FloatArray, power: float) -> FloatArray:
-    logarithms = np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
+    logarithms = np.log(np.maximum(probabilities, SMALLEST_PROBABILITY))
     sharpened: FloatArray = softmax(power * logarithms, axis=1)
     return sharpened
 
@@ -291,7 +291,7 @@ def _trust_in_weights(probabilities: FloatArray, candidates: CandidateLabels) ->
     def agreement(trust: float) -> float:
         shares = _shares(np.ones_like(probabilities), candidates, trust, 1.0)
         of_rows = group_sums(shares * said, candidates.starts)
-        return float(np.log(np.maximum(of_rows, _SMALLEST_PROBABILITY)).sum())
+        return float(np.log(np.maximum(of_rows, SMALLEST_PROBABILITY)).sum())
 
     return float(max(_TRUSTS, key=agreement))
 

@@ -27,6 +27,7 @@ from .labels.decisions import NotThese as NotThese
 from .labels.label_columns import LabelColumns as LabelColumns
 from .labels.reviewers import read_decisions as read_decisions
 from .listener import FitListener as FitListener
+from .onnx_export import export_onnx as export_onnx
 from .question_plan import QuestionPlan as QuestionPlan
 from .questions import Question as Question
 from .questions import read_questions as read_questions

@@ -14,6 +14,7 @@ from disambig._core.parameters import check_choice, check_real
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, Sparse
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.storage import group_maxima
+from disambig.engine.process_group import is_first_process
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.clean_columns import (
@@ -384,12 +385,13 @@ def clean_table(
         if isinstance(frame, pd.DataFrame):
             cleaned = append_columns(frame, cleaning.columns, prefix)
             fingerprint.take(cleaning.columns["candidate_confidences"])
-        if isinstance(frame, TableOnDisk) and out is not None:
+        writes = is_first_process()
+        if isinstance(frame, TableOnDisk) and out is not None and writes:
             blocks = _cleaned_blocks(frame, cleaning, prefix, fingerprint, listener)
             write_blocks(blocks, out, delimiter=delimiter, excel_safe=excel_safe, like=frame)
-        elif out is not None:
+        elif out is not None and writes:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
-        if out is not None and os.fspath(out) != STANDARD_STREAM:
+        if out is not None and writes and os.fspath(out) != STANDARD_STREAM:
             details = describe_cleaning(
                 task,
                 method,

@@ -10,6 +10,7 @@ import pandas as pd
 from disambig._core.errors import ParameterError
 from disambig._core.parameters import check_choice
 from disambig.candidates.groups import PromiseKind
+from disambig.engine.process_group import is_first_process
 from disambig.methods.base import PartialLabelClassifier
 from disambig.solvers.conformal import KINDS, Kind, calibrate_coverage, check_coverage
 from disambig.tabular.audit.groups_noticed import warn_of_groups
@@ -250,6 +251,6 @@ def fit_table(
                     exact=False,
                 )
                 model = replace(model, coverage=covering)
-        if out is not None:
+        if out is not None and is_first_process():
             model.save(out)
     return model

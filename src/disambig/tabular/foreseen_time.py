@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 from sklearn.base import clone
 
+from disambig.engine.process_group import rank_and_size
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.cost import estimate_fit_seconds
 from disambig.methods.misses import ROUNDS
@@ -34,6 +35,8 @@ def tell_time(
     nothing is told.
     """
     if not queue.is_asked_for_time or (work is not None and work.has_parts()):
+        return
+    if rank_and_size()[1] > 1:  # nobody has measured how much quicker several processes are
         return
     classifier: PartialLabelClassifier = clone(method)
     values, training, share = task.values, task.training, 1.0

@@ -22,7 +22,7 @@ from disambig._core.files import check_replaceable, write_folder_atomically
 from disambig._core.fingerprint import file_digest, has_digest
 from disambig._core.parsing import parse_json, read_small_file
 from disambig._core.temporaries import find_moved_aside
-from disambig._core.typing import AnyArray, FloatArray
+from disambig._core.typing import AnyArray, Features, FloatArray
 from disambig._version import __version__
 from disambig.methods.networks.predictor import read_predictor
 from disambig.solvers.calibration import Calibration
@@ -79,7 +79,11 @@ class ModelParts:
         """Return the same as ``predict_proba``, for values that ``column_values`` made."""
         if isinstance(values, ValuesOnDisk):
             return np.concatenate([self.probabilities_of(block) for _, block in values.blocks()])
-        probabilities = self.classifier.predict_proba(self.transformer.transform(values))
+        return self.probabilities_of_features(self.transformer.transform(values))
+
+    def probabilities_of_features(self, X: Features) -> FloatArray:
+        """Return calibrated probabilities, for features that the transformer made."""
+        probabilities = self.classifier.predict_proba(X)
         return probabilities if self.calibration is None else self.calibration.apply(probabilities)
 
 

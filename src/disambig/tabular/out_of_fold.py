@@ -22,7 +22,8 @@ from disambig.tabular.feature_cache import kept_features, remove_features
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.row_groups import groups_of
 from disambig.tabular.listener import FitListener
-from disambig.tabular.table_model import TableModel, slices_of_rows, untrained_model
+from disambig.tabular.new_rows import slices_of_rows
+from disambig.tabular.table_model import TableModel, untrained_model
 from disambig.tabular.task import TableTask
 from disambig.tabular.work_folder import WorkFolder
 

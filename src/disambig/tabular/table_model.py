@@ -2,21 +2,15 @@
 
 import inspect
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from disambig._core.errors import ParameterError, warn_caller
-from disambig._core.messages import join_names, option
-from disambig._core.parameters import check_integer
-from disambig._core.typing import Features, FloatArray, IntArray
+from disambig._core.errors import warn_caller
+from disambig._core.typing import Features, FloatArray
 from disambig.candidates.groups import PromiseKind
-from disambig.candidates.labels import CandidateLabels
-from disambig.solvers.conformal import prediction_mask
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values import ColumnPlan, column_values
 from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
@@ -24,20 +18,23 @@ from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.embeddings import check_planned_embeddings
 from disambig.tabular.feature_cache import features_on_disk
-from disambig.tabular.files.table_on_disk import Table, TableOnDisk
-from disambig.tabular.labels.label_cells import write_cells
+from disambig.tabular.files.table_on_disk import TableOnDisk
 from disambig.tabular.labels.label_columns import Labels
-from disambig.tabular.labels.new_sets import rank_candidates, read_new_sets
 from disambig.tabular.labels.row_groups import RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.model_folder import ModelParts, read_parts, write_parts
+from disambig.tabular.new_rows import (
+    NewRows,
+    WhatToSay,
+    predict_new_rows,
+    read_new_rows,
+    read_sets,
+    unseen_notices,
+)
+from disambig.tabular.ranked_labels import POSSIBLE
 
 if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
-
-_PROBABILITIES_AT_A_TIME = 4_000_000
-# Of what people read; predict_proba gives all of them.
-_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +137,18 @@ class TableModel(ModelParts):
             probable first. With ``labels`` all of them are candidates of the row, probabilities are
             those given its set and its group, and cells are empty where a set has fewer labels.
         """
-        check_integer("top", top, minimum=1)
-        sets = self._sets_of(
+        groups = RowGroups(group=group, promise=promise, promise_strength=promise_strength)
+        rows = read_new_rows(
+            self,
             frame,
-            labels,
-            RowGroups(group=group, promise=promise, promise_strength=promise_strength),
+            WhatToSay(top=top, labels=labels, groups=groups),
+            described=described,
+            embeddings=embeddings,
+            listener=listener,
         )
-        values = column_values(frame, self.plan, described, listener, embeddings)
-        _warn_of_unseen(self.transformer.unseen_categories(values))
-        return self._predictions(values, top, sets)
+        for notice in rows.notices:
+            warn_caller(notice)
+        return self._said_of(rows)
 
     def predict_blocks(
         self,
@@ -174,9 +174,8 @@ class TableModel(ModelParts):
         listener : FitListener, optional
             Is told how far the rows are.
         """
-        check_integer("top", top, minimum=1)
         listener = listener or FitListener()
-        sets = self._sets_of(table, labels, RowGroups())
+        sets, notices = read_sets(self, table, WhatToSay(top=top, labels=labels))
         matrix = check_planned_embeddings(embeddings, len(table), self.plan.embeddings)
         values_on_disk = ValuesOnDisk(table, self.plan, embeddings=matrix)
         unseen: dict[str, set[str]] = {}
@@ -185,48 +184,17 @@ class TableModel(ModelParts):
             values = values_on_disk.of_block(block, start)
             for name, new in self.transformer.unseen_categories(values).items():
                 unseen.setdefault(name, set()).update(new)
-            yield block, self._predictions(values, top, None if sets is None else sets[start:stop])
+            of_rows = None if sets is None else sets[start:stop]
+            yield block, self._said_of(NewRows(values, of_rows, top, ()))
             listener.on_rows_done("Predicting", stop, len(table))
-        _warn_of_unseen({name: sorted(new) for name, new in unseen.items()})
+        for notice in (*notices, *unseen_notices(unseen)):
+            warn_caller(notice)
 
-    def _predictions(
-        self, values: pd.DataFrame, top: int, sets: CandidateLabels | None
-    ) -> pd.DataFrame:
-        count = min(top, len(self.classes))
-        said = (
-            self.probabilities_of(values.iloc[rows])
-            for rows in slices_of_rows(len(values), len(self.classes))
-        )
-        threshold = None if self.coverage is None else self.coverage.threshold
-        ranked = _rank_classes if sets is None else partial(_rank_candidates, sets)
-        columns, shares, possible = ranked(said, count, threshold)
-        names = self.classes
-        if (columns < 0).any():  # sets of fewer labels: the last name is none
-            names = np.array([*names.tolist(), None], dtype=object)
-        result: dict[str, Any] = {}
-        for place in range(count):
-            ending = f"_{place + 1}" if place else ""
-            label = f"label{ending}" if place else "predicted_label"
-            result[label] = names[columns[:, place]]
-            result[f"probability{ending}"] = shares[:, place].round(_DECIMALS)
-        if threshold is not None:
-            classes = [str(name) for name in self.classes.tolist()]
-            rows = ([classes[column] for column in row] for row in possible)
-            result["possible_labels"] = write_cells(rows, classes)
-        return pd.DataFrame(result)
-
-    def _sets_of(
-        self, frame: Table, labels: Labels | None, groups: RowGroups
-    ) -> CandidateLabels | None:
-        """Return the candidate sets that new rows come with; None if they come with none."""
-        if labels is not None:
-            return read_new_sets(frame, labels, self.classes, groups)
-        if groups != RowGroups():
-            raise ParameterError(
-                "For new rows, --group and --promise need candidate labels. Name their column by "
-                f"{option('labels')}, or leave both out."
-            )
-        return None
+    def _said_of(self, rows: NewRows) -> pd.DataFrame:
+        (ranked,) = predict_new_rows(self, [rows])
+        result = ranked.to_columns()
+        possible = ranked.possible_cells()
+        return pd.DataFrame(result if possible is None else result | {POSSIBLE: possible})
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model to a folder. Loading it never unpickles anything.
@@ -238,63 +206,6 @@ class TableModel(ModelParts):
             else is refused.
         """
         write_parts(self, folder)
-
-
-def _warn_of_unseen(unseen: Mapping[str, Sequence[str]]) -> None:
-    for name, new in unseen.items():
-        warn_caller(
-            f"Column {name!r} has values that the training table did not have; they are "
-            f"ignored: {join_names(new)}."
-        )
-
-
-def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:
-    """Return rows to predict at a time: a million rows of many classes would take gigabytes."""
-    at_a_time = max(1, _PROBABILITIES_AT_A_TIME // n_classes)
-    return [slice(start, start + at_a_time) for start in range(0, max(n_rows, 1), at_a_time)]
-
-
-# The columns of the first labels of every row, their shares, and the columns that are possible.
-Ranked = tuple[IntArray, FloatArray, list[list[int]]]
-
-
-def _rank_classes(said: Iterable[FloatArray], count: int, threshold: float | None) -> Ranked:
-    """Rank all classes by the probabilities of some rows at a time."""
-    parts = []
-    possible: list[list[int]] = []
-    for probabilities in said:
-        parts.append(_most_probable(probabilities, count))
-        if threshold is not None:
-            possible += _possible_columns(probabilities, threshold)
-    columns, shares = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
-    return columns, shares, possible
-
-
-def _rank_candidates(
-    sets: CandidateLabels, said: Iterable[FloatArray], count: int, threshold: float | None
-) -> Ranked:
-    """Rank the candidates of every row; what the model rules out is no longer possible."""
-    ranked = rank_candidates(sets, said)
-    return *ranked.first(count), [] if threshold is None else ranked.likely(threshold)
-
-
-def _most_probable(probabilities: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
-    if count == 1:
-        columns = probabilities.argmax(axis=1)[:, np.newaxis]
-    else:
-        # Stable, so that ties go to the first class, as in predict.
-        columns = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
-    return columns, np.take_along_axis(probabilities, columns, axis=1)
-
-
-def _possible_columns(probabilities: FloatArray, threshold: float) -> list[list[int]]:
-    """Return the columns of the labels that cannot be ruled out, the most probable first.
-
-    The predicted one is always among them, which covers more than was asked for, never less.
-    """
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    counts = np.maximum(prediction_mask(probabilities, threshold).sum(axis=1), 1)
-    return [row[:count] for row, count in zip(order.tolist(), counts.tolist(), strict=True)]
 
 
 def untrained_model(

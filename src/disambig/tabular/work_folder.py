@@ -19,6 +19,7 @@ from disambig._core.fingerprint import code_fingerprint, fingerprint_of, sha256_
 from disambig._core.parsing import parse_json, read_small_file
 from disambig._core.typing import AnyArray
 from disambig._version import __version__
+from disambig.engine.process_group import is_first_process, wait_for_other_processes
 from disambig.methods.base import PartialLabelClassifier
 from disambig.tabular.columns.values_on_disk import ValuesOnDisk
 from disambig.tabular.files.content import STANDARD_STREAM
@@ -35,13 +36,21 @@ _OURS = re.compile(r"\.work-[0-9a-f]+\.json|\.?((round-\d+-)?fold-\d+|whole)-[0-
 class WorkFolder:
     """A folder with the parts of one piece of work that are done.
 
+    Where several processes do the work together, the first one writes and the others only read.
     The fingerprint is that of all that the parts depend on: those of another are thrown away.
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         self.path = Path(path)
+        self._fingerprint = fingerprint
+        if is_first_process():
+            self._begin_or_refuse()
+        # The others must not find what it has thrown away.
+        wait_for_other_processes()
+
+    def _begin_or_refuse(self) -> None:
         try:
-            self._begin(fingerprint)
+            self._begin()
         except OSError as error:
             if error.errno in DISK_ERRORS:
                 raise
@@ -51,16 +60,15 @@ class WorkFolder:
                 "you may write there."
             ) from error
 
-    def _begin(self, fingerprint: str) -> None:
+    def _begin(self) -> None:
         mark = self._mark()
         if mark is None and not self._is_free():
             raise TableError(
                 f"{os.fspath(self.path)!r} is needed for unfinished work, and there is something "
                 "else. Move it away, or choose another name for the output."
             )
-        if mark != fingerprint:
+        if mark != self._fingerprint:
             self.remove()
-        self._fingerprint = fingerprint
         self._need_mark()
 
     def _is_free(self) -> bool:
@@ -101,6 +109,8 @@ class WorkFolder:
 
     def keep(self, name: str, arrays: Mapping[str, AnyArray]) -> None:
         """Keep the arrays of a part that is done; its training state can go."""
+        if not is_first_process():
+            return
         self._need_mark()  # another run may have ended here, and taken the folder along
         with write_atomically(self.part(name)) as temporary:
             np.savez(temporary, allow_pickle=False, **arrays)
@@ -113,7 +123,7 @@ class WorkFolder:
 
         What somebody has put into it stays, and the folder with it.
         """
-        if self._mark() is None:
+        if self._mark() is None or not is_first_process():
             return
         with suppress(OSError):  # another run may be keeping something just now, or end here too
             parts = [path for path in self.path.iterdir() if _OURS.fullmatch(path.name)]
@@ -179,6 +189,7 @@ def unfinished_work(
     except DisambigError:
         folder.remove(if_empty=True)
         raise
+    wait_for_other_processes()  # which may be about to read a part
     folder.remove()
 
 

@@ -1,4 +1,4 @@
-"""Pages for a browser: reports in one file, and the review of doubtful rows."""
+"""Pages for a browser: reports in one file, the review of doubtful rows; predictions over HTTP."""
 
 from disambig._core.lazy import names_from_stub
 

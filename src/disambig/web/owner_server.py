@@ -24,12 +24,19 @@ _SECONDS_UNTIL_ROOM = 0.05
 _TURNS_TO_LOOK = 3
 _BACKLOG = 1024
 _SECONDS_TO_END = 2
+LOOPBACK = "127.0.0.1"
 
 
 def listen_on_this_machine() -> socket.socket:
     """Return a socket on loopback, at a port that the system chooses."""
+    return listen_at(LOOPBACK, 0)
+
+
+def listen_at(host: str, port: int) -> socket.socket:
+    """Return a socket at an address; with port 0 the system chooses one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Whoever waits in the backlog takes no descriptor of ours.
-    listening = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     listening.setblocking(False)
     return listening
 
@@ -94,7 +101,13 @@ class OwnerServer(uvicorn.Server):
     before it looks at any, and prints a traceback for each that finds no descriptor.
     """
 
-    def __init__(self, app: Any, most_connections: int = MOST_CONNECTIONS) -> None:
+    def __init__(
+        self,
+        app: Any,
+        most_connections: int = MOST_CONNECTIONS,
+        *,
+        seconds_to_end: int = _SECONDS_TO_END,
+    ) -> None:
         config = uvicorn.Config(
             app,
             # The ones that are tested here, whatever else is installed.
@@ -105,7 +118,7 @@ class OwnerServer(uvicorn.Server):
             # show the token.
             log_level="error",
             access_log=False,
-            timeout_graceful_shutdown=_SECONDS_TO_END,
+            timeout_graceful_shutdown=seconds_to_end,
             server_header=False,
             proxy_headers=False,
         )
@@ -143,6 +156,9 @@ class OwnerServer(uvicorn.Server):
                 continue
             await self._make_room()
             try:
+                # Or the body of an answer waits 40 ms, until the client has confirmed its head:
+                # asyncio sees to that for sockets that it has made itself.
+                accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 await loop.connect_accepted_socket(self._make_connection, accepted)
             except OSError:
                 accepted.close()

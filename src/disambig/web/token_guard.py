@@ -50,27 +50,37 @@ class TokenGuard:
                 message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
-        if scope["type"] == "http" and self._is_allowed(scope):
-            inner = {**scope, "path": scope["path"][len(self._root) - 1 :], "raw_path": None}
+        path = self._path_inside(scope) if scope["type"] == "http" else None
+        if path is not None:
+            inner = {**scope, "path": path, "raw_path": None}
             connection = scope.get("state", {}).get(CONNECTION)
             with connection.answering() if connection is not None else nullcontext():
                 await self._app(inner, receive, send_with_headers)
         else:
-            refusal = error_response("This address is not known here.", 403)
-            await refusal(scope, receive, send_with_headers)
+            await self._refusal()(scope, receive, send_with_headers)
+
+    def _refusal(self) -> Response:
+        return error_response("This address is not known here.", 403)
+
+    def _path_inside(self, scope: "Scope") -> str | None:
+        """Return the path that the application sees; None for a request that is refused."""
+        return scope["path"][len(self._root) - 1 :] if self._is_allowed(scope) else None
 
     def _is_allowed(self, scope: "Scope") -> bool:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         root = scope["path"][: len(self._root)]
         return (
-            host in self._hosts
+            self._is_host(host)
             # In a time that does not depend on where they differ.
             and secrets.compare_digest(root.encode(), self._root.encode())
             # A browser names the origin of every request that changes something.
             and (origin == f"http://{host}" or (origin is None and scope["method"] == "GET"))
             and headers.get("sec-fetch-site", "none") in _SITES
         )
+
+    def _is_host(self, host: str) -> bool:
+        return host in self._hosts
 
 
 def error_response(error: str, status: int = 400) -> Response:

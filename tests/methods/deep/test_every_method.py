@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from disambig import NetworkClassifier
+from disambig import CandidateLabels, NetworkClassifier
 from disambig.datasets import make_partial_label_dataset
 from disambig.engine.history import History
 from disambig.methods import fit_many
-from methods.deep.plain_loops import DATA
+from methods.deep.plain_loops import DATA, MASK
 from methods.instances import INSTANCES
 
 NAMES = [
@@ -70,3 +70,18 @@ def test_problems_in_a_stack_learn_what_each_learns_alone(name):
         alone = quick(name, random_state=seed).fit(X, y)
         np.testing.assert_allclose(fitted.predict_proba(X), alone.predict_proba(X), atol=1e-4)
         np.testing.assert_allclose(fitted.history_["loss"], alone.history_["loss"], rtol=1e-3)
+
+
+@each_method
+def test_they_stay_finite_where_probabilities_are_zero_and_a_label_is_nobodys_candidate(name):
+    mask = np.column_stack([MASK, np.zeros(len(MASK), dtype=bool)])
+    # A linear model on huge features: layers that normalise would make them small again.
+    fitted = quick(name, hidden=(), scaling="none", learning_rate=1.0, epochs=20)
+    fitted.fit(DATA.X * 100, CandidateLabels.from_mask(mask))
+    probabilities = fitted.predict_proba(DATA.X * 100)
+    # Too small for a number in single precision.
+    assert (probabilities < 1e-45).any()
+    for values in (
+        probabilities, fitted.history_["loss"], fitted.candidate_confidence_.data
+    ):  # fmt: skip
+        assert np.isfinite(values).all()

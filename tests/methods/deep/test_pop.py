@@ -73,21 +73,19 @@ def test_the_history_has_the_threshold_and_what_is_left():
     assert left[-1] >= len(MASK) / MASK.sum()
 
 
-def test_without_a_threshold_pop_learns_from_mean_confidences_only_and_removes_nothing():
-    fitted = quick(POP, epochs=8, **{**SOON, "threshold": 0.0}).fit(DATA.X, DATA.candidates)
-    assert (fitted.history_["candidates_left"] == 1).all()
-
-
 def test_before_the_warm_up_ends_pop_is_proden():
     pop = quick(POP, warmup_epochs=5, window=5).fit(DATA.X, DATA.candidates)
     proden = quick(PRODEN).fit(DATA.X, DATA.candidates)
     np.testing.assert_array_equal(pop.predict_proba(DATA.X), proden.predict_proba(DATA.X))
 
 
-def test_a_confidence_that_is_rounded_to_zero_removes_nothing():
+def test_without_a_threshold_even_a_confidence_that_is_rounded_to_zero_removes_nothing():
     fitted = quick(
-        POP, scaling="none", learning_rate=1.0, epochs=20, **{**SOON, "threshold": 1e-3}
+        POP, hidden=(), scaling="none", learning_rate=1.0, epochs=20, **{**SOON, "threshold": 0.0}
     ).fit(DATA.X * 100, DATA.candidates)
+    # Too small for a number in single precision.
+    assert (fitted.candidate_confidence_.toarray()[MASK] < 1e-45).any()
+    assert (fitted.history_["candidates_left"] == 1).all()
     assert np.isfinite(fitted.history_["loss"]).all()
 
 

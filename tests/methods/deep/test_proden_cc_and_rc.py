@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
 from disambig import CC, PRODEN, NCPDClassifier, NetworkClassifier
 from disambig._core.errors import ModelFileError
+from disambig.engine.rule import Batch
 from disambig.methods import RC
 from methods.deep.plain_loops import DATA, MASK, PlainMethod, assert_agrees, quick, weighted
 
@@ -77,13 +77,17 @@ def test_confidences_of_proden_follow_a_row_from_epoch_to_epoch():
 
 
 def test_a_confidence_of_proden_that_was_zero_can_come_back():
-    # Candidates of a row are its set, whatever is stored.
-    rule = quick(PRODEN)._make_rule()
-    assert rule.row_state()["confidences"].width is None
-    fitted = quick(PRODEN, scaling="none", learning_rate=1.0, epochs=20).fit(
-        DATA.X * 100, DATA.candidates
-    )
-    assert np.isfinite(fitted.history_["loss"]).all()
+    # What is stored says that only the first candidate is left; the network now says otherwise.
+    losses = torch.tensor([[[[0.5, 0.5, np.inf]]]])
+    used = torch.isfinite(losses)
+    batch = Batch(
+        rows=torch.zeros(1, 1, dtype=torch.long), columns=torch.tensor([[[[0, 1, 0]]]]), mask=used,
+        prior=used / 2, most_candidates=2, log_probabilities=-losses, losses=losses,
+        predicted=used, state={"confidences": torch.tensor([[[[1.0, 0.0, 0.0]]]])}, phase=None,
+    )  # fmt: skip
+    targets = PRODEN()._make_rule().targets(batch)
+    torch.testing.assert_close(targets.slots, torch.tensor([[[[1.0, 0.0, 0.0]]]]))
+    torch.testing.assert_close(targets.state["confidences"], torch.tensor([[[[0.5, 0.5, 0.0]]]]))
 
 
 def test_files_of_another_method_are_refused(tmp_path):
@@ -107,21 +111,3 @@ def test_a_method_of_ones_own_is_a_rule_and_a_card():
     mine = quick(Mine).fit(DATA.X, DATA.candidates)
     expected = quick(CC).fit(DATA.X, DATA.candidates)
     np.testing.assert_array_equal(mine.predict_proba(DATA.X), expected.predict_proba(DATA.X))
-
-
-def test_a_method_of_ones_own_may_have_more_parameters_and_leave_out_others(tmp_path):
-    class Mine(NetworkClassifier):
-        card = PRODEN.card
-
-        def __init__(self, *, strength=1.0, hidden=16, epochs=5, random_state=0):
-            self._store(locals())
-
-        def _make_rule(self):
-            return quick(CC)._make_rule()
-
-    mine = clone(Mine(strength=2.0)).fit(DATA.X, DATA.candidates)
-    assert (mine.strength, mine.batch_size, mine.device) == (2.0, 128, "auto")
-    mine.save(tmp_path / "model")
-    again = Mine.load(tmp_path / "model", device="cpu")
-    assert (again.strength, again.device) == (2.0, "cpu")
-    np.testing.assert_array_equal(again.predict_proba(DATA.X), mine.predict_proba(DATA.X))

@@ -80,7 +80,7 @@ def test_possible_labels_are_candidates_that_the_model_does_not_rule_out(model):
 def test_rows_in_slices_hear_of_each_other_all_the_same(model, monkeypatch):
     options = {"labels": "label", "group": "photo", "promise": "cover", "top": 2}
     expected = model.predict(NEW, **options)
-    monkeypatch.setattr("disambig.tabular.table_model._PROBABILITIES_AT_A_TIME", 12)
+    monkeypatch.setattr("disambig.tabular.new_rows._PROBABILITIES_AT_A_TIME", 12)
     pd.testing.assert_frame_equal(model.predict(NEW, **options), expected)
 
 

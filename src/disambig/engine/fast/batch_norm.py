@@ -39,12 +39,15 @@ class NormalisedLayer(HiddenLayer):
     def prepare(self, inputs: Tensor, rows: RowsInBatch) -> Prepared:
         """Return the inputs less their mean over the batch, zero in filler rows, and that mean."""
         mean = torch.bmm(rows.averaging, inputs)
+        self.ranks.sum(mean)
         return (inputs - mean).mul_(rows.real), mean
 
     def backward_input(self, gradient: Tensor) -> Tensor:
         """Take what ``backward_params`` returned, return the gradient of the inputs."""
         inputs, rows = super().backward_input(gradient), self._kept.rows
-        return inputs.sub_(torch.bmm(rows.averaging, inputs)).mul_(rows.real)
+        mean = torch.bmm(rows.averaging, inputs)
+        self.ranks.sum(mean)
+        return inputs.sub_(mean).mul_(rows.real)
 
     def _before_activation(self, prepared: Prepared, rows: RowsInBatch) -> Tensor:
         kept = self._kept
@@ -53,7 +56,9 @@ class NormalisedLayer(HiddenLayer):
         kept.value = product(kept.inputs, self.weight, self.scale, memory)
         active = self._hidden_memory("active", kept.inputs)
         square = torch.mul(kept.value, kept.value, out=active)
-        self._keep_statistics(mean, torch.bmm(rows.averaging, square))
+        variance = torch.bmm(rows.averaging, square)
+        self.ranks.sum(variance)
+        self._keep_statistics(mean, variance)
         return torch.addcmul(self.bias, kept.value, kept.factor, out=active)
 
     def _backward_before_activation(self, gradient: Tensor) -> Tensor:
@@ -67,6 +72,7 @@ class NormalisedLayer(HiddenLayer):
         aligned = torch.mul(gradient, kept.value, out=self._hidden_memory("active", gradient))
         torch.bmm(ones, aligned, out=of_gamma).mul_(kept.per_deviation)
         mean = of_gamma * kept.per_deviation / kept.rows.counts
+        self.ranks.sum(mean)
         gradient.addcmul_(kept.value, mean, value=-1)
         gradient.mul_(kept.factor)
         product(kept.inputs.mT, gradient, self.scale, gradient_of(self.weight))
@@ -105,10 +111,13 @@ class NarrowNormalisedLayer(NormalisedLayer):
         """Return the inputs less their mean, followed by a one; that mean; their covariance."""
         networks, n_rows, n_inputs = inputs.shape
         mean = torch.bmm(rows.averaging, inputs)
+        self.ranks.sum(mean)
         extended = inputs.new_empty(networks, n_rows, n_inputs + 1)
         extended[..., -1:] = rows.real
         centred = torch.sub(inputs, mean, out=extended[..., :-1]).mul_(rows.real)
-        return extended, mean, torch.bmm(centred.mT, centred).div_(rows.counts)
+        covariance = torch.bmm(centred.mT, centred).div_(rows.counts)
+        self.ranks.sum(covariance)
+        return extended, mean, covariance
 
     def _before_activation(self, prepared: Prepared, rows: RowsInBatch) -> Tensor:
         kept = self._kept
@@ -131,7 +140,8 @@ class NarrowNormalisedLayer(NormalisedLayer):
         extended, raw, of_bias = self._extended_weights("gradient of extended weights")
         torch.bmm(kept.inputs.mT, gradient, out=extended)
         gradient_of(self.bias).copy_(of_bias)
-        # Of the weights as if nothing had been normalised; see the other layer for the rest.
+        # Of the weights as if nothing had been normalised; see the other layer for the rest. All of
+        # it is linear in the gradient: that of the rows here is a part of that of all rows.
         if self.scale != 1:
             raw.mul_(self.scale)
         torch.mul(self._summed_with_weights(raw), kept.per_deviation, out=of_gamma)

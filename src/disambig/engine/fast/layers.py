@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch, Workspace
+from disambig.engine.ranks import Ranks
 
 
 class Activation(NamedTuple):
@@ -117,6 +118,11 @@ class LinearLayer(nn.Module):
         Initial weights and, in the last row, biases; see ``init_weights``.
     scale : float
         What inputs are multiplied by in training: it makes up for those that were dropped.
+
+    Attributes
+    ----------
+    ranks : Ranks
+        Who has the other rows of a batch. Gradients of parameters are those of the rows here.
     """
 
     weight: Tensor
@@ -127,6 +133,7 @@ class LinearLayer(nn.Module):
         self.weight = nn.Parameter(first[:, :-1].clone())
         self.bias = nn.Parameter(first[:, -1:].clone())
         self.scale = scale
+        self.ranks = Ranks()
         self._workspace = Workspace()
         self._kept = Kept()
 

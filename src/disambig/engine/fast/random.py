@@ -103,6 +103,8 @@ class Dropout(nn.Module):
         Fair random bits that decide on a unit.
     streams : Tensor of shape (networks,)
         Random numbers of every network.
+    first_row : int
+        Place in the batch of the first row that is asked for: another process may have others.
     """
 
     streams: Tensor
@@ -114,6 +116,7 @@ class Dropout(nn.Module):
         self.scale = _LEVELS / self.kept
         lowest_bit = (self.kept & -self.kept).bit_length() - 1
         self.n_bits: int = _HALVINGS - lowest_bit
+        self.first_row = 0
         self._n_units = n_units
         self._workspace = Workspace()
         self._positions: Tensor | None = None
@@ -134,12 +137,14 @@ class Dropout(nn.Module):
         """
         if self._masks is not None and self._drawn == (n_rows, step):
             return self._masks
-        bits = self._dropped_bits(-(-n_rows // _ROWS_PER_WORD), step)
+        offset = self.first_row % _ROWS_PER_WORD
+        bits = self._dropped_bits(-(-(offset + n_rows) // _ROWS_PER_WORD), step)
         networks, words, units = bits.shape
         shape = (networks, words, _ROWS_PER_WORD, units)
         masks = self._workspace.tensor("masks", bits, shape)
         torch.bitwise_left_shift(bits.unsqueeze(2), self._shifts, out=masks)
-        self._masks = masks.view(networks, words * _ROWS_PER_WORD, units)[:, :n_rows]
+        self._masks = masks.view(networks, words * _ROWS_PER_WORD, units)
+        self._masks = self._masks[:, offset : offset + n_rows]
         # A step that is counted on a card is not known here.
         self._drawn = (n_rows, step) if isinstance(step, int) else None
         return self._masks
@@ -179,16 +184,15 @@ class Dropout(nn.Module):
 
     def _fair_bits(self, n_words: int, step: Tensor) -> Tensor:
         """Return random integers of 32 bits of the shape (..., networks, words, bits, units)."""
-        count = n_words * self.n_bits * self._n_units
-        size = self._words_of_step(n_words)
+        per_word = self.n_bits * self._n_units
+        # Two numbers of 32 bits to one of 64: the first wanted may be the second of the two.
+        first, half = divmod(self.first_row // _ROWS_PER_WORD * per_word, 2)
+        end = first + -(-(half + n_words * per_word) // 2)
         positions = self._positions
-        if (
-            positions is None
-            or positions.shape[1] < size
-            or positions.device != self.streams.device
-        ):
-            positions = self._positions = positions_of(self.streams, size)
-        words = random_words(positions[:, :size], step).view(torch.int32)[..., :count]
+        if positions is None or positions.shape[1] < end or positions.device != self.streams.device:
+            positions = self._positions = positions_of(self.streams, end)
+        words = random_words(positions[:, first:end], step).view(torch.int32)
+        words = words[..., half : half + n_words * per_word]
         return words.reshape(*words.shape[:-1], n_words, self.n_bits, self._n_units)
 
 

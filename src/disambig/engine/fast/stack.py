@@ -18,6 +18,7 @@ from disambig.engine.fast.layers import (
 )
 from disambig.engine.fast.random import Dropout
 from disambig.engine.fast.step import RowsInBatch
+from disambig.engine.ranks import Ranks
 
 # In inference, so that memory does not grow with the number of rows.
 _ROWS_AT_A_TIME = 8192
@@ -74,6 +75,10 @@ class Stack(nn.Module, ABC):
         """Do what ``backward`` does, with the gradient of the second output where there is one."""
         assert of_embedding is None
         self.backward(gradient)
+
+    @abstractmethod
+    def expect_share(self, ranks: Ranks, first_row: int) -> None:
+        """Expect, of every batch, the rows from a place on: other processes have the others."""
 
     @abstractmethod
     def infer(self, features: Tensor) -> Tensor:
@@ -229,6 +234,13 @@ class NetworkStack(Stack):
                 of_embedding = None
             gradient = layer.backward_params(gradient)
             following = layer
+
+    def expect_share(self, ranks: Ranks, first_row: int) -> None:
+        """Expect, of every batch, the rows from a place on; see ``Stack``."""
+        for layer in self._hidden_layers:
+            layer.ranks = ranks
+            if layer.dropout is not None:
+                layer.dropout.first_row = first_row
 
     def infer(self, features: Tensor) -> Tensor:
         """Return the logits of every network; see ``Stack``."""

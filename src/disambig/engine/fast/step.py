@@ -86,6 +86,10 @@ class RowsInBatch(NamedTuple):
             unbiased=counts / (counts - 1).clamp(min=1),
         )
 
+    def at(self, places: slice) -> Self:
+        """Return the same for some places of the batch, which belongs to all of it still."""
+        return self._replace(real=self.real[..., places, :], averaging=self.averaging[..., places])
+
 
 class Workspace:
     """Uninitialised tensors by name; a name means the same memory every time.

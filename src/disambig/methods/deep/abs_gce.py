@@ -1,15 +1,12 @@
 """ABS-GCE: all candidates count the same, under a loss that bounds what a wrong one can do."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
 from disambig._core.parameters import check_real
 from disambig.engine.rule import Batch, Rule, Targets
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 
 
@@ -84,33 +81,7 @@ class ABSGCE(NetworkClassifier):
         ),
     )
 
-    power: float
-
-    def __init__(
-        self,
-        *,
-        power: float = 0.7,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    power: float = 0.7
 
     def _make_rule(self) -> Rule:
         return AverageBoundedLoss(self.power)

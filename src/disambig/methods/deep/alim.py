@@ -1,8 +1,7 @@
 """ALIM: other labels count a little too, because some sets do not hold the right one."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +12,6 @@ from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import CandidatePlaces
 
@@ -196,37 +194,9 @@ class ALIM(NetworkClassifier):
         ),
     )
 
-    miss_rate: float
-    start_epoch: int
-    power: float
-
-    def __init__(
-        self,
-        *,
-        miss_rate: float = 0.1,
-        start_epoch: int = 20,
-        power: float = 2.0,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    miss_rate: float = 0.1
+    start_epoch: int = 20
+    power: float = 2.0
 
     def _make_rule(self) -> LossRule:
         return LabelImportance(self._epoch_count(), self.miss_rate, self.start_epoch, self.power)

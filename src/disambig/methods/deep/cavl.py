@@ -6,30 +6,19 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from disambig.engine.loss_rule import Loss, LossBatch, LossRule
-from disambig.engine.rule import RowState
+from disambig.engine.loss_rule import LossBatch, LossRule
 from disambig.methods.base import MethodCard
+from disambig.methods.deep.rc import RiskConsistency
 from disambig.methods.networks.base import NetworkClassifier
 
 
-class ActivationValues(LossRule):
+class ActivationValues(RiskConsistency):
     """Learn from one candidate of every row: the one of the largest activation value.
 
     The loss of a row is ``-sum_j w_j log p_j``. At the first visit ``w`` is the prior; then it is
     one for the candidate whose ``|z_j (1 - z_j)|``, with the sign of the logit ``z_j``, was largest
     right after the last step on the row.
     """
-
-    looks_after_step = True
-
-    def row_state(self) -> dict[str, RowState]:
-        """Keep one confidence for every candidate, the prior at first."""
-        return {"confidences": RowState()}
-
-    def loss(self, batch: LossBatch) -> Loss:
-        """Return the cross-entropy with the stored confidences."""
-        confidences = batch.over_classes(batch.state["confidences"])
-        return Loss(-(confidences * batch.seen.log_probabilities()).sum(-1))
 
     def after_step(self, batch: LossBatch) -> Mapping[str, Tensor]:
         """Store one for the candidate of the largest value, zero for the others."""

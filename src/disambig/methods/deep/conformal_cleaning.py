@@ -1,8 +1,7 @@
 """Conformal cleaning: PRODEN or CC, with candidates left out that held-out rows speak against."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -14,7 +13,6 @@ from disambig.candidates.groups import group_numbers
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import CandidatePlaces
 
@@ -211,39 +209,10 @@ class ConformalCleaning(NetworkClassifier):
         ),
     )
 
-    method: Literal["proden", "cc"]
-    alpha: float
-    calibration: float
-    warm_up_epochs: int
-
-    def __init__(
-        self,
-        *,
-        method: Literal["proden", "cc"] = "proden",
-        alpha: float = 0.05,
-        calibration: float = 0.2,
-        warm_up_epochs: int = 10,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    method: Literal["proden", "cc"] = "proden"
+    alpha: float = 0.05
+    calibration: float = 0.2
+    warm_up_epochs: int = 10
 
     def _make_rule(self) -> LossRule:
         return CandidateCleaning(self.method, self.alpha, self.calibration, self.warm_up_epochs)

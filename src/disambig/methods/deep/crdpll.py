@@ -1,8 +1,7 @@
 """CRDPLL: views of a row agree on one of its candidates, and no view believes in other labels."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,7 +11,6 @@ from disambig.engine.loss_rule import Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 
 
@@ -131,7 +129,8 @@ class CRDPLL(NetworkClassifier):
         deviations=(
             "Adam, 200 epochs of mini-batches of 128, and the network (one hidden layer, batch "
             "norm, dropout) are those of all our methods on networks.",
-            "A view is the row with Gaussian noise and gaps, in place of an augmented image.",
+            "A view is the row with Gaussian noise and gaps, in place of an augmented image; all "
+            "views of a mini-batch are normalised together, in the authors' code each by itself.",
             "Epochs count from 1, so that consistency counts a little in the first one, too.",
             "The logarithm of 1 - p is computed from the other logits; the authors add 1e-7.",
             "Where candidates carry weights, the first confidences are these, not 1/|S|, and what "
@@ -139,41 +138,11 @@ class CRDPLL(NetworkClassifier):
         ),
     )
 
-    consistency: float
-    ramp_epochs: int
-    n_views: int
-    noise: float
-    gaps: float
-
-    def __init__(
-        self,
-        *,
-        consistency: float = 1.0,
-        ramp_epochs: int = 100,
-        n_views: int = 2,
-        noise: float = 0.1,
-        gaps: float = 0.1,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    consistency: float = 1.0
+    ramp_epochs: int = 100
+    n_views: int = 2
+    noise: float = 0.1
+    gaps: float = 0.1
 
     def _make_rule(self) -> LossRule:
         return ConsistentViews(

@@ -1,8 +1,7 @@
 """CroSel: two networks that select sure rows for each other, by a memory of three epochs."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +12,6 @@ from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import CandidatePlaces
 
@@ -236,39 +234,10 @@ class CroSel(NetworkClassifier):
         ),
     )
 
-    warm_up_epochs: int
-    threshold: float
-    consistency: float
-    mixup: bool
-
-    def __init__(
-        self,
-        *,
-        warm_up_epochs: int = 10,
-        threshold: float = 0.9,
-        consistency: float = 1.0,
-        mixup: bool = True,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    warm_up_epochs: int = 10
+    threshold: float = 0.9
+    consistency: float = 1.0
+    mixup: bool = True
 
     def _make_rule(self) -> LossRule:
         return CrossSelection(self.warm_up_epochs, self.threshold, self.consistency, self.mixup)

@@ -1,28 +1,38 @@
 """DIRK: a network taught by its own average, which no label outside of the set may overtake."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from disambig._core.parameters import check_real
+from disambig.engine.batches import steps_per_epoch
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule, Outputs
+from disambig.engine.rule import TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
+
+# The paper's: of 195 steps in an epoch of its images, the last half counts.
+_HIGHEST_AVERAGE = 0.99
 
 
 class ReliableTeacher(LossRule):
     """Learn the rectified probabilities of averaged networks.
 
     The loss of a row is ``-sum_j t_j log p_j`` over all classes, with the targets ``t`` of
-    ``rectified``.
+    ``rectified``. Where no share is given that averaged networks keep in every step, they look
+    back over half an epoch.
     """
 
-    def __init__(self, average: float) -> None:
-        self.average = average
+    def __init__(self, average: float | None, batch_size: int) -> None:
+        self.average, self._batch_size = average, batch_size
+
+    def start(self, problems: Sequence[TrainingData], device: torch.device) -> None:  # noqa: ARG002  # nothing lies on it
+        """Set the share by the number of steps, if none was given."""
+        if self.average is None:
+            n_steps = steps_per_epoch(len(problems[0].features), self._batch_size)
+            self.average = min(max(1 - 2 / n_steps, 0.0), _HIGHEST_AVERAGE)
 
     def loss(self, batch: LossBatch) -> Loss:
         """Return the cross-entropy with what the teacher says, rectified."""
@@ -46,10 +56,10 @@ def rectified(batch: LossBatch, teacher: Outputs) -> Tensor:
     least = torch.log_softmax(weighted.masked_fill(outside, -torch.inf), -1)
     least = least.masked_fill(outside, torch.inf).amin(-1, keepdim=True)
     has_others = outside.any(-1, keepdim=True)
-    most = torch.log_softmax(logits.masked_fill(~outside & has_others, -torch.inf), -1)
+    most = torch.log_softmax(logits.masked_fill(batch.is_candidate & has_others, -torch.inf), -1)
     most = most.amax(-1, keepdim=True)
-    log_probabilities = teacher.log_probabilities().masked_fill(outside, -torch.inf)
-    log_factor = -log_probabilities.logsumexp(-1, keepdim=True)
+    of_the_set = teacher.log_probabilities().masked_fill(outside, -torch.inf)
+    log_factor = -of_the_set.logsumexp(-1, keepdim=True)
     share = torch.sigmoid(log_factor + most - least).masked_fill(~has_others, 1)
     return share * inside + (1 - share) * others
 
@@ -76,8 +86,10 @@ class DIRK(NetworkClassifier):
 
     Parameters
     ----------
-    average : float, default=0.99
-        Share of its weights that the teacher keeps in every step.
+    average : float, optional
+        Share of its weights that the teacher keeps in every step. By default it looks back over
+        half an epoch, as on the images of the paper: 1 - 2 / n for n mini-batches an epoch, at most
+        the paper's 0.99.
 
     See Also
     --------
@@ -110,43 +122,22 @@ class DIRK(NetworkClassifier):
             "Without the second part of the paper, which it calls DIRK-REF: embeddings of images "
             "that are compared with a queue of others.",
             "No augmented images: student and teacher see the row as it is, the student with "
-            "dropout, the teacher without and normalised by its running averages.",
+            "dropout, the teacher without and normalised by its running averages; in the authors' "
+            "code by the mini-batch.",
+            "With the paper's 0.99 the teacher looks back over half an epoch of its images, but "
+            "over a dozen epochs of a table of a thousand rows. By default it looks back over half "
+            "an epoch of any data: on Lost that is 0.045 more accurate with a linear model.",
             "Where candidates carry weights, the teacher's probability of each is multiplied by "
             "its weight over the largest in its row, but for M.",
         ),
     )
 
-    average: float
-
-    def __init__(
-        self,
-        *,
-        average: float = 0.99,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    average: float | None = None
 
     def _make_rule(self) -> LossRule:
-        return ReliableTeacher(self.average)
+        return ReliableTeacher(self.average, self.batch_size)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("average", self.average, minimum=0, maximum=1)
+        if self.average is not None:
+            check_real("average", self.average, minimum=0, maximum=1)

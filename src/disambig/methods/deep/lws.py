@@ -1,8 +1,7 @@
 """LWS: a loss of candidates and one of the other labels, each with weights of its own."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,7 +10,6 @@ from disambig._core.parameters import check_choice, check_real
 from disambig.engine.loss_rule import Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 
 LOSSES = ("sigmoid", "cross_entropy")
@@ -132,35 +130,8 @@ class LWS(NetworkClassifier):
         ),
     )
 
-    leverage: float
-    loss: str
-
-    def __init__(
-        self,
-        *,
-        leverage: float = 2.0,
-        loss: str = "sigmoid",
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    leverage: float = 2.0
+    loss: str = "sigmoid"
 
     def _make_rule(self) -> LossRule:
         return LeveragedLoss(self.leverage, self.loss)

@@ -1,8 +1,7 @@
 """PaPi: a classifier that teaches prototypes, by way of mixtures of rows."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +12,6 @@ from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.deep.prototypes import check_bounds, kept_share, moved_prototypes, unit
 from disambig.methods.networks.base import NetworkClassifier
 
@@ -206,47 +204,14 @@ class PaPi(NetworkClassifier):
         ),
     )
 
-    embedding_width: int
-    temperature: float
-    mixing: float
-    kept_prototypes: tuple[float, float]
-    kept_confidences: tuple[float, float]
-    prototype_weight: float
-    noise: float
-    gaps: float
-
-    def __init__(
-        self,
-        *,
-        embedding_width: int = 128,
-        temperature: float = 0.3,
-        mixing: float = 8.0,
-        kept_prototypes: tuple[float, float] = (0.9, 0.5),
-        kept_confidences: tuple[float, float] = (0.95, 0.8),
-        prototype_weight: float = 1.0,
-        noise: float = 0.1,
-        gaps: float = 0.1,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    embedding_width: int = 128
+    temperature: float = 0.3
+    mixing: float = 8.0
+    kept_prototypes: tuple[float, float] = (0.9, 0.5)
+    kept_confidences: tuple[float, float] = (0.95, 0.8)
+    prototype_weight: float = 1.0
+    noise: float = 0.1
+    gaps: float = 0.1
 
     def _make_rule(self) -> LossRule:
         return PrototypeMixtures(

@@ -1,8 +1,7 @@
 """PiCO: contrastive embeddings whose class prototypes decide what the classifier believes."""
 
-import os
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,7 +11,6 @@ from disambig.engine.loss_rule import Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.deep.prototypes import (
     check_bounds,
     is_class,
@@ -306,51 +304,16 @@ class PiCO(NetworkClassifier):
         ),
     )
 
-    embedding_width: int
-    queue: int
-    temperature: float
-    kept_keys: float
-    kept_prototypes: float
-    kept_confidences: tuple[float, float]
-    contrast_weight: float
-    prototype_start: int
-    noise: float
-    gaps: float
-
-    def __init__(
-        self,
-        *,
-        embedding_width: int = 128,
-        queue: int = 8192,
-        temperature: float = 0.07,
-        kept_keys: float = 0.99,
-        kept_prototypes: float = 0.99,
-        kept_confidences: tuple[float, float] = (0.95, 0.8),
-        contrast_weight: float = 0.5,
-        prototype_start: int = 1,
-        noise: float = 0.1,
-        gaps: float = 0.1,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    embedding_width: int = 128
+    queue: int = 8192
+    temperature: float = 0.07
+    kept_keys: float = 0.99
+    kept_prototypes: float = 0.99
+    kept_confidences: tuple[float, float] = (0.95, 0.8)
+    contrast_weight: float = 0.5
+    prototype_start: int = 1
+    noise: float = 0.1
+    gaps: float = 0.1
 
     def _make_rule(self) -> LossRule:
         return PrototypeContrast(

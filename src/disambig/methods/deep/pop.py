@@ -1,7 +1,6 @@
 """POP: PRODEN, whose candidate sets lose the labels that have become improbable."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,6 @@ from torch import Tensor
 from disambig._core.parameters import check_integer, check_real
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 
 # The threshold rises after purifications that remove less than this share of all pairs of row and
@@ -191,39 +189,10 @@ class POP(NetworkClassifier):
         ),
     )
 
-    warmup_epochs: int
-    window: int
-    threshold: float
-    growth: float
-
-    def __init__(
-        self,
-        *,
-        warmup_epochs: int = 20,
-        window: int = 5,
-        threshold: float = 1e-3,
-        growth: float = 1e-3,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    warmup_epochs: int = 20
+    window: int = 5
+    threshold: float = 1e-3
+    growth: float = 1e-3
 
     def _make_rule(self) -> Rule:
         return ProgressivePurification(self.warmup_epochs, self.window, self.threshold, self.growth)

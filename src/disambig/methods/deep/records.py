@@ -1,8 +1,7 @@
 """RECORDS: confidences from which the network's own lean towards frequent classes is taken out."""
 
-import os
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -10,7 +9,6 @@ from torch import Tensor
 from disambig._core.parameters import check_real
 from disambig.engine.rule import Batch, RowState, Rule, Targets, TrainingData
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import implied_shares
 
@@ -123,33 +121,7 @@ class RECORDS(NetworkClassifier):
         ),
     )
 
-    momentum: float
-
-    def __init__(
-        self,
-        *,
-        momentum: float = 0.9,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    momentum: float = 0.9
 
     def _make_rule(self) -> Rule:
         return DynamicRebalancing(self.momentum)

@@ -1,8 +1,7 @@
 """SoLar: labels for all rows at once, so that each class gets its estimated share."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +12,6 @@ from disambig.engine.mixing import Mixing
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, tabular_view
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.methods.networks.candidate_tables import CandidatePlaces, implied_shares
 from disambig.methods.networks.sinkhorn import reliable_rows, sinkhorn_labels
@@ -235,43 +233,12 @@ class SoLar(NetworkClassifier):
         ),
     )
 
-    warm_up_epochs: int
-    estimation_epochs: int
-    weight: float
-    reliable: float
-    threshold: float
-    power: float
-
-    def __init__(
-        self,
-        *,
-        warm_up_epochs: int = 50,
-        estimation_epochs: int = 20,
-        weight: float = 0.9,
-        reliable: float = 0.8,
-        threshold: float = 0.99,
-        power: float = 3.0,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    warm_up_epochs: int = 50
+    estimation_epochs: int = 20
+    weight: float = 0.9
+    reliable: float = 0.8
+    threshold: float = 0.99
+    power: float = 3.0
 
     def _make_rule(self) -> LossRule:
         return SinkhornRefinement(

@@ -1,9 +1,8 @@
 """VALEN: a second network recovers how much every label describes a row, and teaches the first."""
 
 import math
-import os
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +16,6 @@ from disambig.engine.loss_rule import Loss, LossBatch, LossRule
 from disambig.engine.rule import RowState, TrainingData
 from disambig.engine.views import streams_of_problems, uniform
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.networks.base import NetworkClassifier
 from disambig.solvers.blocks import one_thread_each
 from disambig.solvers.neighbors import index_of_rows, nearest_of_training_rows
@@ -254,41 +252,11 @@ class VALEN(NetworkClassifier):
         ),
     )
 
-    warmup_epochs: int
-    n_neighbors: int
-    kl_weight: float
-    encoder_weight: float
-    correction: float
-
-    def __init__(
-        self,
-        *,
-        warmup_epochs: int = 10,
-        n_neighbors: int = 3,
-        kl_weight: float = 0.01,
-        encoder_weight: float = 20.0,
-        correction: float = 1.0,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    warmup_epochs: int = 10
+    n_neighbors: int = 3
+    kl_weight: float = 0.01
+    encoder_weight: float = 20.0
+    correction: float = 1.0
 
     def _make_rule(self) -> LossRule:
         return LabelEnhancement(

@@ -4,6 +4,7 @@ import copy
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,9 +23,9 @@ from disambig._core.parameters import (
 from disambig._core.typing import Features, FloatArray, Sparse
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.history import History
+from disambig.engine.ranks import Ranks
 from disambig.engine.rule import Rule
 from disambig.methods.base import MethodCard
-from disambig.methods.class_weights import ClassWeight
 from disambig.methods.misses import (
     FITS_OF_A_SEARCH,
     Misses,
@@ -171,52 +172,20 @@ class NCPDPlusClassifier(NCPDClassifier):
     }
     _title = "NCPD+"
 
-    select: str
-    second_view: Any
-    swap_noise: float
-    noise_from: int
-    prior_correction: float
-    guard: bool
-    miss_rate: Any
-    selection_: Selection
-    misses_: Misses | None = None
-    members_: "dict[str, NCPDPlusClassifier]"
-
-    def __init__(
-        self,
-        *,
-        select: str = "auto",
-        second_view: Any = None,
-        swap_noise: float = 0.0,
-        noise_from: int = 1,
-        prior_correction: float = 0.0,
-        guard: bool = True,
-        miss_rate: Any = 0.0,
-        ramp_epochs: int = 100,
-        n_networks: int = 2,
-        cooperation: bool = True,
-        progressive: bool = True,
-        hidden: int | Sequence[int] = 512,
-        epochs: int | None = None,
-        batch_size: int = 128,
-        learning_rate: float = 4e-3,
-        decay: float = 0.0,
-        dropout: float = 0.25,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._store(locals())
+    select: str = "auto"
+    second_view: Any = None
+    swap_noise: float = 0.0
+    noise_from: int = 1
+    prior_correction: float = 0.0
+    guard: bool = True
+    miss_rate: Any = 0.0
+    hidden: int | Sequence[int] = 512
+    epochs: int | None = None
+    learning_rate: float = 4e-3
+    dropout: float = 0.25
+    selection_: Selection = field(init=False)
+    misses_: Misses | None = field(init=False, default=None)
+    members_: "dict[str, NCPDPlusClassifier]" = field(init=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -395,7 +364,7 @@ class NCPDPlusClassifier(NCPDClassifier):
         for method, mix in zip(methods, fit_mixes(methods, data), strict=True):
             method.selection_, method.members_, method.history_ = mix
             method._fitted_with = method.get_params(deep=False)
-            if method.verbose:
+            if method.verbose and Ranks.present().is_first:
                 sys.stdout.write(f"{method.selection_}\n")
         return [
             method._confidences(X, candidates)

@@ -1,11 +1,13 @@
 """``NetworkClassifier``: the base class of methods that train networks by a rule."""
 
 import copy
+import math
 import os
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
@@ -35,6 +37,7 @@ from disambig.engine.fast.stack import NetworkStack, Stack
 from disambig.engine.history import History
 from disambig.engine.loss_rule import LossRule
 from disambig.engine.module_stack import ModuleStack
+from disambig.engine.ranks import Ranks
 from disambig.engine.rule import BaseRule, TrainingData, TrainingSettings
 from disambig.engine.training import Training, check_callbacks
 from disambig.methods.base import (
@@ -47,6 +50,7 @@ from disambig.methods.feature_scales import LARGEST_INPUT
 from disambig.methods.networks.checkpoint import Checkpoint, stored_seeds, training_fingerprint
 from disambig.methods.networks.model_file import SavedNetworks
 from disambig.methods.networks.pace import measure_pace
+from disambig.methods.networks.parameters import DeclaredParameters
 from disambig.methods.networks.plan import FeatureViews, Start, TrainingPlan
 from disambig.methods.networks.progress import ProgressBar
 from disambig.methods.networks.validation import ValidationMonitor, split_rows
@@ -58,15 +62,14 @@ from disambig.methods.scaling import check_scaling
 _STEPS_OF_INFERENCE = 10
 
 
-class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
+class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
     """The base class of methods that train neural networks.
 
     A subclass defines ``_make_rule``, which returns a ``Rule`` or a ``LossRule`` of the engine, and
-    has a ``card``.
-    If it has other parameters, its ``__init__`` names all of them, because scikit-learn reads them
-    there, and calls ``_store(locals())``; it may leave out some of those below. The other hooks
-    have defaults: ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``,
-    ``_watchers`` and ``_to_be_repeated``.
+    has a ``card``. Parameters that it adds, or whose default it changes, are declared in its body
+    as in a dataclass: ``strength: float = 1.0``. The other hooks have defaults:
+    ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
+    ``_to_be_repeated``.
 
     Parameters
     ----------
@@ -165,65 +168,33 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             "random_state", "scaling", "validation", "verbose",
         }
     )  # fmt: skip
-    # What a progress bar calls the training.
-    _title: str | None = None
+    # What a progress bar calls the training, unless that is the name of the class.
+    _title = ""
     # What its training begins with: how features are scaled, what another one has learned.
-    _start: Start | None = None
+    _start: Start | None = field(init=False, default=None)
     # Whether to keep what another classifier needs to go on, and what that is.
-    _hands_on: bool = False
-    _handed_on: Start | None = None
+    _hands_on = False
+    _handed_on: Start | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        *,
-        hidden: int | Sequence[int] = 1024,
-        epochs: int = 200,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        decay: float = 0.0,
-        dropout: float = 0.5,
-        activation: str = "relu",
-        batch_norm: bool = True,
-        scaling: Any = "half",
-        network: Callable[[Any, int], Any] | None = None,
-        validation: Any = None,
-        early_stopping: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        class_weight: ClassWeight = None,
-        device: str = "auto",
-        random_state: Any = None,
-        callbacks: Sequence[Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.epochs: int | None = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.dropout = dropout
-        self.activation = activation
-        self.batch_norm = batch_norm
-        self.scaling = scaling
-        self.network = network
-        self.validation = validation
-        self.early_stopping = early_stopping
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.class_weight = class_weight
-        self.device = device
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
-
-    def _store(self, given: Mapping[str, Any]) -> None:
-        """Set all parameters; an ``__init__`` with more of them calls it with its ``locals()``.
-
-        So nobody can forget to pass on one of twenty. Those that it leaves out get their defaults.
-        """
-        NetworkClassifier.__init__(self)
-        for name in self._get_param_names():
-            setattr(self, name, given[name])
+    hidden: int | Sequence[int] = 1024
+    epochs: int | None = 200  # None where a method chooses them
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    decay: float = 0.0
+    dropout: float = 0.5
+    activation: str = "relu"
+    batch_norm: bool = True
+    scaling: Any = "half"
+    network: Callable[[Any, int], Any] | None = None
+    validation: Any = None
+    early_stopping: int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: int = 10
+    class_weight: ClassWeight = None
+    device: str = "auto"
+    random_state: Any = None
+    callbacks: Sequence[Any] | None = None
+    verbose: int = 0
 
     # ---- what a method writes
 
@@ -465,7 +436,8 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             rule = self._make_rule()
             embedding = rule.embedding if isinstance(rule, LossRule) else None
             networks = self._make_networks(n_features, n_classes, seeds, embedding).to(device)
-            for message in rule.warnings(settings):
+            ranks = Ranks.present()
+            for message in rule.warnings(settings) if ranks.is_first else ():
                 warn_caller(message)
             training = Training(
                 networks,
@@ -475,6 +447,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
                 self._listeners(plans),
                 noise=SwapNoise(noise, seeds) if noise else None,
                 n_helpers=self._helper_count(),
+                ranks=ranks,
             )
             progress = [plan.progress for plan in plans if plan.progress is not None]
             if progress:
@@ -494,7 +467,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
             listeners.append(
                 Checkpoint(self.checkpoint, self.checkpoint_every, fingerprint, seeds, watchers)
             )
-        if self.verbose:
+        if self.verbose and Ranks.present().is_first:
             title = self._title or type(self).__name__.removesuffix("Classifier")
             listeners.append(ProgressBar(title))
         return [*listeners, *(self.callbacks or ())]
@@ -589,7 +562,7 @@ class NetworkClassifier(SavedNetworks, RowWeightsMixin, PartialLabelClassifier):
 
     def _inputs_to_ask(self, X: Features) -> Iterator[FloatArray]:
         """Yield inputs of the networks, for some rows at a time."""
-        n_rows = rows_in_block(len(self.classes_))
+        n_rows = rows_in_block(max(len(self.classes_), math.prod(X.shape[1:])))
         for start in range(0, X.shape[0], n_rows):
             rows = slice(start, start + n_rows)
             some = X.read(rows) if isinstance(X, MappedRows) else X[rows]

@@ -22,6 +22,9 @@ _ENTRIES = ("fingerprint", "networks", "seeds", "history", "stopped")
 class Checkpoint:
     """A file that a training is written to, and taken up from.
 
+    Where several processes train together, the first one writes, and all must be able to read.
+    What is in the file does not depend on how many there are.
+
     Parameters
     ----------
     path : path
@@ -93,6 +96,9 @@ class Checkpoint:
             self._write(training)
 
     def _write(self, training: Training) -> None:
+        self._stop_is_written = training.stopped
+        if not training.ranks.is_first:
+            return
         memories = {
             f"{watcher}.{name}": value
             for watcher, listener in self._watchers.items()
@@ -112,7 +118,6 @@ class Checkpoint:
             },
             framework="torch",
         )
-        self._stop_is_written = training.stopped
 
 
 def stored_seeds(path: str | os.PathLike[str]) -> list[int] | None:

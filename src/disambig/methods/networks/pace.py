@@ -10,6 +10,7 @@ from disambig._core.parameters import make_generator
 from disambig._core.typing import Features
 from disambig.candidates.labels import CandidateLabels
 from disambig.engine.batches import steps_per_epoch
+from disambig.engine.ranks import alone
 from disambig.engine.training import Training
 from disambig.methods.cost import without_followers
 from disambig.methods.growth import MOST_OF_A_FIT
@@ -37,9 +38,11 @@ class NetworkPace(NamedTuple):
 def measure_pace(method: Any, X: Features, candidates: CandidateLabels) -> NetworkPace:
     """Return how fast networks of a ``NetworkClassifier`` are on rows such as these."""
     n_steps = steps_per_epoch(len(candidates), method.batch_size)
-    pace = _measured(method, X, candidates, 1)
-    some = min(n_steps, _MOST_STEPS, max(1, int(_LONGEST_EPOCH / pace.step)))
-    return pace if some == 1 else _measured(method, X, candidates, some)
+    # How many steps are measured hangs on the clock, so that several processes would not agree.
+    with alone():
+        pace = _measured(method, X, candidates, 1)
+        some = min(n_steps, _MOST_STEPS, max(1, int(_LONGEST_EPOCH / pace.step)))
+        return pace if some == 1 else _measured(method, X, candidates, some)
 
 
 def _measured(method: Any, X: Features, candidates: CandidateLabels, n_steps: int) -> NetworkPace:

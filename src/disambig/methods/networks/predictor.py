@@ -1,26 +1,56 @@
 """Predict by saved networks in NumPy: the probabilities of torch, without its import."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import erf, expit, softmax
 
 from disambig._core.array_file import MODEL_KIND, MODEL_VERSION, read_arrays, take_part
 from disambig._core.errors import ModelFileError
 from disambig._core.typing import AnyArray, FloatArray
 from disambig.methods.feature_scales import LARGEST_INPUT, FeatureScale
 
+if TYPE_CHECKING:
+    from disambig.methods.base import PartialLabelClassifier
+
 _ROWS_AT_A_TIME = 8192
 # Added to the variance of a unit before it is divided by, as in training.
 _EPSILON = np.float32(1e-5)
 
 
+def _relu(x: AnyArray) -> AnyArray:
+    active: AnyArray = np.maximum(x, 0)
+    return active
+
+
+def _mish(x: AnyArray) -> AnyArray:
+    active: AnyArray = x * np.tanh(np.logaddexp(x, np.float32(0)))
+    return active
+
+
+def _gelu(x: AnyArray) -> AnyArray:
+    active: AnyArray = np.float32(0.5) * x * (1 + erf(x * np.float32(0.5**0.5)))
+    return active
+
+
+# Those of the engine, in single precision.
+_ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {
+    "relu": _relu,
+    "gelu": _gelu,
+    "mish": _mish,
+    "silu": lambda x: x * expit(x),
+    "tanh": np.tanh,
+}
+
+
 @dataclass(frozen=True, eq=False)
-class _Layer:
-    """Networks side by side: ``(inputs - mean) @ weight * gamma + bias`` in each."""
+class Layer:
+    """One layer of networks side by side: ``(inputs - mean) @ weight * gamma + bias`` in each."""
 
     weight: AnyArray  # (networks, inputs, outputs)
     bias: AnyArray  # (networks, 1, outputs)
@@ -28,6 +58,7 @@ class _Layer:
     gamma: AnyArray  # (networks, 1, outputs)
 
     def __call__(self, inputs: AnyArray) -> AnyArray:
+        """Return what goes into the activation, or the logits."""
         values: AnyArray = np.matmul(inputs - self.mean, self.weight)
         values *= self.gamma
         values += self.bias
@@ -35,17 +66,19 @@ class _Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class _Perceptrons:
+class Perceptrons:
     """Networks of one training, and how their features are scaled."""
 
     scales: list[FeatureScale]
-    layers: list[_Layer]
+    layers: list[Layer]
+    activation: str
 
     def probabilities(self, X: FloatArray) -> FloatArray:
+        """Return class probabilities, the mean over the networks."""
         views = np.hstack([scale.apply(X) for scale in self.scales])
         values = views.clip(-LARGEST_INPUT, LARGEST_INPUT).astype(np.float32)[np.newaxis]
         for layer in self.layers[:-1]:
-            values = np.maximum(layer(values), 0)
+            values = _ACTIVATIONS[self.activation](layer(values))
         logits = self.layers[-1](values).astype(np.float64)
         mean: FloatArray = softmax(logits, axis=-1).mean(axis=0)
         return mean
@@ -60,7 +93,7 @@ class NetworkPredictor:
 
     classes_: AnyArray
     n_features_in_: int
-    members: list[tuple[float, _Perceptrons]]  # with their weights
+    members: list[tuple[float, Perceptrons]]  # with their weights
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
         """Return class probabilities; ``X`` are finite numbers."""
@@ -80,7 +113,7 @@ def read_predictor(
 ) -> NetworkPredictor | None:
     """Return the networks in a file, or None: the method can then load it, or say what is wrong.
 
-    Perceptrons with ReLU, which methods have by default, can be read here.
+    Perceptrons can be read here, networks of somebody's own cannot.
 
     Parameters
     ----------
@@ -119,9 +152,18 @@ def read_predictor(
     return networks
 
 
-def _perceptrons(arrays: dict[str, AnyArray], description: Mapping[str, Any]) -> _Perceptrons:
+def predictor_of(method: "PartialLabelClassifier") -> NetworkPredictor | None:
+    """Return the networks of a fitted method, or None; by way of a file, which holds all of it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "method.safetensors")
+        method.save(path)
+        return read_predictor(path, method.card.name, method.classes_)
+
+
+def _perceptrons(arrays: dict[str, AnyArray], description: Mapping[str, Any]) -> Perceptrons:
     """Return networks from their arrays; raise ``ValueError`` for what is not one of ours."""
-    if description["own_network"] or description["parameters"]["activation"] != "relu":
+    activation = description["parameters"]["activation"]
+    if description["own_network"] or activation not in _ACTIVATIONS:
         raise ValueError("these networks need torch")
     views, state = take_part(arrays, "views"), take_part(arrays, "networks")
     scales = []
@@ -137,10 +179,10 @@ def _perceptrons(arrays: dict[str, AnyArray], description: Mapping[str, Any]) ->
         raise ValueError("perceptrons have these parts, and no others")
     if len({len(layer.weight) for layer in layers}) != 1:
         raise ValueError("every layer needs as many networks")
-    return _Perceptrons(scales, layers)
+    return Perceptrons(scales, layers, activation)
 
 
-def _layer(arrays: dict[str, AnyArray]) -> _Layer:
+def _layer(arrays: dict[str, AnyArray]) -> Layer:
     weight, bias = arrays["weight"], arrays["bias"]
     n_networks, n_inputs, n_outputs = weight.shape
     of_inputs, of_outputs = (n_networks, 1, n_inputs), (n_networks, 1, n_outputs)
@@ -155,4 +197,4 @@ def _layer(arrays: dict[str, AnyArray]) -> _Layer:
         if (arrays["variance"] < 0).any():
             raise ValueError("a variance is negative")
         gamma = arrays["gamma"] / np.sqrt(arrays["variance"] + _EPSILON)
-    return _Layer(weight, bias, mean, gamma)
+    return Layer(weight, bias, mean, gamma)

@@ -21,7 +21,7 @@ from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 _SCALER = "scaler."
 _RANKS = "ranks."
 # A rank that nobody has reached would be infinitely far away, and the last ones are luck.
-_LARGEST_SCORE = 3.0
+LARGEST_SCORE = 3.0
 # Most parts of a date say little, and what says nothing must not outweigh the rest where rows are
 # compared by their distance.
 _WEIGHT_OF_REPEATING = 0.5
@@ -251,7 +251,7 @@ class FeatureTransformer:
             yield X
         if self.ranks is not None:
             X, _ = self._filled(values, [place_of[name] for name in state.tails])
-            yield np.clip(self.ranks.apply(X), -_LARGEST_SCORE, _LARGEST_SCORE)
+            yield np.clip(self.ranks.apply(X), -LARGEST_SCORE, LARGEST_SCORE)
         # Marks are not scaled: what is rare would outweigh everything else.
         X, missing = self._filled(values, [place_of[name] for name in state.spikes])
         marked = np.array(list(state.spikes.values()))

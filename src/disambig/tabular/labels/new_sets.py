@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from disambig._core.errors import TableError, warn_caller
+from disambig._core.errors import TableError
 from disambig._core.messages import describe_table_rows
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray
 from disambig.candidates.checks import known_columns_of
@@ -24,10 +24,11 @@ from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 
 def read_new_sets(
     frame: Any, labels: Labels, classes: AnyArray, groups: RowGroups
-) -> CandidateLabels:
+) -> tuple[CandidateLabels, tuple[str, ...]]:
     """Return the candidate sets of new rows over the labels of a model, with their groups.
 
-    Refuses a label that the model does not know. Warns of what a person should know about groups.
+    Also returns what a person should know about how they were read. Refuses a label that the model
+    does not know.
     """
     if groups.column(frame) in label_column_names(labels, frame):
         raise TableError(
@@ -40,9 +41,7 @@ def read_new_sets(
     else:
         sets, reading = LabelColumns.of(labels).read_new_with_notices(frame, classes)
     sets, notices = groups.put_on(sets, frame)
-    for notice in (*reading, *notices):
-        warn_caller(notice)
-    return sets
+    return sets, (*reading, *notices)
 
 
 def _over_classes(sets: CandidateLabels, classes: AnyArray) -> CandidateLabels:
