@@ -88,11 +88,7 @@ def find_content(
         return _read_once("standard input", sys.stdin.buffer, limit)
     path = Path(source)
     if path.is_dir():
-        if not parquet_files(path):
-            raise TableError(
-                f"A table is a file, or a folder of {PARQUET} files. {path} is a folder without "
-                "any. Give the path of a file in it."
-            )
+        check_folder(path)
         return FileContent(str(path), path, max_memory=limit)
     if path.is_file():
         packed = FileContent(str(path), path, max_memory=limit)
@@ -111,6 +107,15 @@ def find_content(
                 "path of a file."
             )
         return _read_once(str(path), stream, limit)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder that is not a table."""
+    if not parquet_files(path):
+        raise TableError(
+            f"A table is a file, or a folder of {PARQUET} files. {path} is a folder without any. "
+            "Give the path of a file in it."
+        )
 
 
 def parquet_files(path: Path) -> list[Path]:

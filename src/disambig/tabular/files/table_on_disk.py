@@ -12,7 +12,7 @@ import pandas as pd
 from disambig._core.errors import DatasetNotFoundError, TableError, import_extra
 from disambig._core.typing import IntArray
 from disambig.tabular.defaults import ARROW_TYPES
-from disambig.tabular.files.content import parquet_files
+from disambig.tabular.files.content import check_folder
 from disambig.tabular.files.formats import check_names
 
 ROWS_AT_A_TIME = 100_000
@@ -71,11 +71,7 @@ class TableOnDisk:
         self.path = Path(path)
         if not self.path.exists():
             raise DatasetNotFoundError(f"There is no file or folder {path}. Check the path.")
-        if not parquet_files(self.path):
-            raise TableError(
-                f"A folder is a table if it holds .parquet files. {path} holds none. Give the path "
-                "of a file, or of a folder of such files."
-            )
+        check_folder(self.path)
         self._pieces: ParquetPieces = ParquetPieces.open(self.path)
         empty = frame_of(self._pieces.schema.empty_table())
         self.columns = pd.Index(check_names(empty.columns, str(path)))
