@@ -47,8 +47,8 @@ def tables_on_disk(tables: list[Table]) -> str:
         for place in largest
     )
     return (
-        f"{max(sizes):,.0f} rows need {memory:g} GB of memory at most ({each}). From "
-        f"{min(sizes):,.0f} rows to as many, the time for a row grows {span(growth, '.2g')} times."
+        f"{max(sizes):,.0f} rows need {memory:g} GB of memory at most ({each}). A row takes "
+        f"{span(growth, '.2g')} times as long as one of {min(sizes):,.0f}."
     )
 
 

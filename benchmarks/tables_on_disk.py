@@ -143,7 +143,7 @@ def main() -> None:
                 for size, commands in results.items()
                 for title, taken in commands.items()
             ],
-        ),  # fmt: skip
+        ),
         "![Seconds and peak memory by the number of rows](tables_on_disk.svg)",
         real_data=False,
     )
