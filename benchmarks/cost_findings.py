@@ -30,6 +30,28 @@ def own_file_at_scale(tables: list[Table]) -> str:
     )
 
 
+def tables_on_disk(tables: list[Table]) -> str:
+    """Say what the largest table takes, and how time grows."""
+    (table,) = tables
+    sizes = table.numbers("rows")
+    largest = [place for place, size in enumerate(sizes) if size == max(sizes)]
+    of_a_million = table.numbers("seconds for a million rows")
+    smallest = [place for place, size in enumerate(sizes) if size == min(sizes)]
+    growth = [
+        of_a_million[late] / of_a_million[early]
+        for early, late in zip(smallest, largest, strict=True)
+    ]
+    memory = max(table.numbers("peak memory, GB")[place] for place in largest)
+    each = "; ".join(
+        f"{table.cells('command')[place]}: {table.numbers('seconds')[place]:,.0f} s"
+        for place in largest
+    )
+    return (
+        f"{max(sizes):,.0f} rows need {memory:g} GB of memory at most ({each}). A row takes "
+        f"{span(growth, '.2g')} times as long as one of {min(sizes):,.0f}."
+    )
+
+
 def wide_tables(tables: list[Table]) -> str:
     """Say what the widest table takes."""
     reading, commands = tables
@@ -267,6 +289,7 @@ COST_PAGES: dict[str, Finding] = {
     "small_jobs": ("Many small jobs on the workers of a cluster", small_jobs),
     "ask": ("Errors left against questions asked", ask),
     "own_file_cleaning": ("How accurate cleaned labels are", own_file_cleaning),
+    "tables_on_disk": ("Time and memory for tables that stay on disk", tables_on_disk),
     "own_file_at_scale": ("Time and memory for a table of a million rows", own_file_at_scale),
     "wide_tables": ("Time and memory for tables of many columns", wide_tables),
     "report_at_scale": ("Time to open a report of ten thousand doubtful rows", report_at_scale),

@@ -54,6 +54,7 @@ GROUPS = {
         "table_features",
         "image_columns",
         "own_file_at_scale",
+        "tables_on_disk",
         "wide_tables",
         "report_at_scale",
         "waiting_times",

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from disambig._core.cache_folder import cache_folder
 from disambig._core.errors import (
     DatasetNotFoundError,
     DownloadError,
@@ -22,7 +23,7 @@ from disambig._core.errors import (
 from disambig._core.fingerprint import file_digest
 from disambig.datasets import download, fetch_dataset, load_dataset
 from disambig.datasets.card import DatasetCard, find_card
-from disambig.datasets.download import cache_folder, find_file
+from disambig.datasets.download import find_file
 
 
 @pytest.mark.parametrize(

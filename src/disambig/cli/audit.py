@@ -96,9 +96,12 @@ def _as_advised(
 def _name_for_cleaned(file: str) -> str:
     """Return a name for the cleaned table, in the format of the file where that can be written."""
     file_format = find_format(file)
-    can_be_written = file_format is not None and file_format.writer is not None
     stem, suffixes = split_name(file)
-    return f"{stem}-clean{suffixes if can_be_written else '.csv'}"
+    if file_format is None or file_format.writer is None:
+        return f"{stem}-clean.csv"
+    if Path(file).is_dir():
+        return f"{Path(file).resolve().name}-clean{file_format.suffixes[0]}"
+    return f"{stem}-clean{suffixes}"
 
 
 def print_audit(audit: "TableAudit", console: "Terminal") -> None:

@@ -132,7 +132,7 @@ def clean(
         clean_table(
             frame,
             **columns,
-            method=method_of(learning, 1 if in_sample else folds),
+            method=method_of(learning, 1 if in_sample else folds, frame),
             decisions=load_decisions(learning.decisions, frame, columns["id"], file_options),
             use_truth=learning.use_truth,
             miss_rate=miss_rate_of(learning),

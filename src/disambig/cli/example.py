@@ -29,7 +29,7 @@ def example(
     tables = example_tables()
     for name, frame in tables.items():
         path, content = folder / name, io.BytesIO()
-        find_writer(path)(frame, content)
+        find_writer(path)([frame], content)
         # One that is the same is of an earlier run, which may have been killed before its end.
         if path.exists() and path.read_bytes() != content.getvalue():
             raise ParameterError(

@@ -112,8 +112,8 @@ def fit(
         from disambig.cli.table_files import load_decisions, load_table, method_of, miss_rate_of
         from disambig.tabular.fitting import fit_table
 
-        method = method_of(learning, folds + 1)
         frame, columns = load_table(file, file_options, labels, features, groups)
+        method = method_of(learning, folds + 1, frame)
         model = fit_table(
             frame,
             **columns,
@@ -245,6 +245,17 @@ class FitView(FitListener):
             total=None if is_done else n_cells,
             completed=0 if is_done else n_done,
             known="" if is_done else f"{n_done:,} of {n_cells:,}",
+        )
+
+    def on_rows_done(self, title: str, n_done: int, n_rows: int) -> None:
+        """Show how far the rows of a table on disk are."""
+        is_done = n_done == n_rows
+        self._bar.update(
+            self._task,
+            description="Training" if is_done else title,
+            total=None if is_done else n_rows,
+            completed=0 if is_done else n_done,
+            known="" if is_done else f"{n_done:,} of {n_rows:,} rows",
         )
 
     def on_fits_start(self, n_fits: int) -> None:

@@ -81,7 +81,10 @@ def import_(
         str | None, typer.Option(help="Encoding of the file; UTF-8 by default.", metavar="NAME")
     ] = None,
     max_memory: Annotated[
-        str | None, typer.Option(help="Most memory that a file may take.", metavar="SIZE")
+        str | None,
+        typer.Option(
+            "--memory", "--max-memory", help="Most memory that a file may take.", metavar="SIZE"
+        ),
     ] = None,
     excel_safe: ExcelSafe = False,
     overwrite: Overwrite = False,

@@ -25,8 +25,8 @@ TableFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, the export of an annotation "
-        "tool, or - for standard input.",
+        help=f"A {one_of(each.suffixes[0] for each in FORMATS)} file, a folder of .parquet files, "
+        "the export of an annotation tool, or - for standard input.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for a script.")]
@@ -128,11 +128,15 @@ class FileOptions:
             help="Encoding of a text file, such as latin-1; UTF-8 by default.", metavar="NAME"
         ),
     ] = None
-    max_memory: Annotated[
+    memory: Annotated[
         str | None,
         _file_option(
-            help="Most memory that FILE may take once it is unpacked, such as 8GB. By default 2GB, "
-            "or ten times the size of the file if that is more.",
+            "--memory",
+            "--max-memory",  # as it was called before
+            help="Most memory to use, such as 8GB. A table in Parquet, CSV or TSV that needs more "
+            "stays on disk, by default if that is a quarter of the machine's; other files that "
+            "take more once they are unpacked are refused, by default above 2GB or ten times their "
+            "size.",
             metavar="SIZE",
         ),
     ] = None

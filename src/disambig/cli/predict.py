@@ -1,7 +1,8 @@
 """``disambig predict``: labels for new rows."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -93,11 +94,12 @@ def predict(
         group_parameters,
         load_new_rows,
         new_sets,
+        refuse_on_disk,
     )
     from disambig.tabular.files.content import STANDARD_STREAM
     from disambig.tabular.files.embedding_files import read_embeddings
-    from disambig.tabular.files.formats import write_table
-    from disambig.tabular.table_cells import append_columns
+    from disambig.tabular.files.formats import write_blocks, write_table
+    from disambig.tabular.files.table_on_disk import TableOnDisk
     from disambig.tabular.table_model import load_model
 
     delimiter = check_output(
@@ -107,24 +109,42 @@ def predict(
         fitted = load_model(model, only_predict=True)
         with_groups = groups.group == GROUPS_IN_ARRAYS
         frame = load_new_rows(file, file_options, fitted, with_groups=with_groups)
+        refuse_on_disk(
+            frame,
+            out,
+            {"--group": groups.group, "--promise": groups.promise},
+        )
         embeddings = None
         if features is not None:
-            limit = file_options.max_memory
+            limit = file_options.memory
             embeddings = read_embeddings(features, frame, id=id, max_memory=limit)
-        predictions = fitted.predict(
-            frame,
-            top=top,
-            labels=new_sets(labels, file_options),
-            **group_parameters(groups),
-            described=described_columns(file, image_model=image_model, text_model=text_model),
-            embeddings=embeddings,
-            listener=view,
-        )
-    result = append_columns(frame, predictions, prefix)
-    write_table(result, out, delimiter=delimiter, excel_safe=excel_safe)
+        counts: Counter[str] = Counter()
+        if isinstance(frame, TableOnDisk):
+            blocks = fitted.predict_blocks(
+                frame,
+                top=top,
+                labels=new_sets(labels, file_options),
+                embeddings=embeddings,
+                listener=view,
+            )
+            both = (_with_predictions(*block, prefix, counts) for block in blocks)
+            write_blocks(both, out, delimiter=delimiter, excel_safe=excel_safe, like=frame)
+        else:
+            predictions = fitted.predict(
+                frame,
+                top=top,
+                labels=new_sets(labels, file_options),
+                **group_parameters(groups),
+                described=described_columns(file, image_model=image_model, text_model=text_model),
+                embeddings=embeddings,
+                listener=view,
+            )
+    if not isinstance(frame, TableOnDisk):
+        result = _with_predictions(frame, predictions, prefix, counts)
+        write_table(result, out, delimiter=delimiter, excel_safe=excel_safe)
     if json:
-        counts = predictions["predicted_label"].value_counts().to_dict()
-        print_json({"out": out, "rows": len(frame), "labels": counts, "notices": notices})
+        labels_by_count = dict(counts.most_common())
+        print_json({"out": out, "rows": len(frame), "labels": labels_by_count, "notices": notices})
         return
     say(f"{row_count(len(frame))} predicted.")
     if out != STANDARD_STREAM:
@@ -132,3 +152,11 @@ def predict(
         page = path_word(f"{model.resolve().name}.html")
         words = ["report", path_word(model), "--out", page]
         say_next(("make a page about the model and its training rows", words))
+
+
+def _with_predictions(rows: Any, predictions: Any, prefix: str, counts: "Counter[str]") -> Any:
+    """Return rows with what is predicted for them, and count the labels."""
+    from disambig.tabular.table_cells import append_columns  # keeps --help quick
+
+    counts.update(predictions["predicted_label"])
+    return append_columns(rows, predictions, prefix)

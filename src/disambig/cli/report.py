@@ -100,7 +100,7 @@ def _table_page(
     else:
         from disambig.cli.table_files import load_cleaned
 
-        cleaned = load_cleaned(source, options, id)
+        cleaned = load_cleaned(source, options, id, on_disk=True)
         table = _cleaned_file(cleaned.provenance.command)
     page = table_page(cleaned, title=title, most_rows=rows, source=table, command=sys.argv[1:])
     return page, tuple(map(str, table_answer(cleaned)))

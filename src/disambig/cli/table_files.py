@@ -3,14 +3,16 @@
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
+from disambig._core.memory import memory_for_work
 from disambig._core.messages import join_names
 from disambig._core.parsing import parse_toml
 from disambig._core.processes import available_cores
@@ -21,9 +23,12 @@ from disambig.cli.tool_files import imported_file, new_rows, options_of, refuse_
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.exchange.decided import decisions_of
-from disambig.tabular.files.content import STANDARD_STREAM
+from disambig.tabular.files.content import STANDARD_STREAM, read_size
 from disambig.tabular.files.embedding_files import is_embedding_file, read_embeddings
-from disambig.tabular.files.formats import find_format, find_writer, read_table
+from disambig.tabular.files.formats import check_takes_blocks, find_format, find_writer, read_table
+from disambig.tabular.files.packed import packing_of
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
+from disambig.tabular.files.text_on_disk import text_on_disk
 from disambig.tabular.labels.annotations import (
     check_same_within_items,
     one_row_per_item,
@@ -37,6 +42,8 @@ from disambig.tabular.labels.reviewers import decisions_in
 from disambig.tabular.labels.row_groups import GROUPS
 from disambig.tabular.table_cells import find_column
 
+# What a command needs, over what a data frame of its table takes: features, networks, results.
+_TIMES_THE_TABLE = 8
 # What an array of a .mat or .npz is called that says which rows come together.
 GROUPS_IN_ARRAYS = "groups"
 
@@ -44,6 +51,27 @@ if TYPE_CHECKING:
     from disambig.methods.base import PartialLabelClassifier
     from disambig.tabular.cleaned_table import CleanedTable
     from disambig.tabular.table_model import TableModel
+
+
+def open_file(file: str, options: FileOptions, **arrays: bool) -> Table:
+    """Return the table in a file: on disk if it is in Parquet, and would need too much memory."""
+    file_format = find_format(file, options.format)
+    most = memory_for_work() if options.memory is None else read_size(options.memory)
+    if file_format is None or file == STANDARD_STREAM or not Path(file).exists():
+        return read_file(file, options, **arrays)
+    if file_format.in_folders:
+        table = TableOnDisk(file)
+        if table.memory * _TIMES_THE_TABLE > most:
+            return table
+    # A copy in Parquet is read: without the library for that, all has to fit into memory.
+    elif file_format.delimiter is not None and packing_of(file) is None and find_spec("pyarrow"):
+        is_file = Path(file).is_file()  # what comes through a pipe is read once
+        if is_file and Path(file).stat().st_size * _TIMES_THE_TABLE > most:
+            given = {"delimiter": options.delimiter, "encoding": options.encoding}
+            table = text_on_disk(Path(file), file_format, **given)
+            refuse_hidden_export(table, file, options)
+            return table
+    return read_file(file, options, **arrays)
 
 
 def read_file(
@@ -57,7 +85,7 @@ def read_file(
         encoding=options.encoding,
         with_truth=with_truth,
         with_groups=with_groups,
-        max_memory=options.max_memory,
+        max_memory=options.memory,
     )
     refuse_hidden_export(frame, file, options)
     return frame
@@ -65,12 +93,12 @@ def read_file(
 
 def load_new_rows(
     file: str, options: FileOptions, model: "TableModel", *, with_groups: bool
-) -> pd.DataFrame:
-    """Read rows for a model: a table or, if these have its features, the tasks in an export."""
+) -> Table:
+    """Return rows for a model: a table or, if these have its features, the tasks in an export."""
     features = [name for names in model.plan.by_kind().values() for name in names]
     imported = imported_file(file, options, features)
     if imported is None:
-        return read_file(file, options, with_groups=with_groups)
+        return open_file(file, options, with_groups=with_groups)
     return new_rows(imported)
 
 
@@ -82,7 +110,7 @@ def load_table(
     groups: GroupOptions,
     *,
     unnamed_groups: bool = True,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+) -> tuple[Table, dict[str, Any]]:
     """Return the table that the options name, and what ``fit_table`` and others take besides.
 
     With ``unnamed_groups``, the groups that a .mat or .npz holds are there to be noticed.
@@ -92,7 +120,10 @@ def load_table(
     named = (*(labels.labels or ()), labels.item, labels.annotator, labels.label)
     imported = imported_file(file, options, named)
     if imported is None:
-        frame = read_file(file, options, with_truth=with_truth, with_groups=with_groups)
+        arrays = {"with_truth": with_truth, "with_groups": with_groups}
+        # A long table becomes another one, of its items.
+        read = read_file if labels.is_long else open_file
+        frame: Table = read(file, options, **arrays)
         file_format = find_format(file, options.format)
     else:
         frame, file_format = imported.frame, None
@@ -117,7 +148,7 @@ def load_table(
         "id": features.id,
         **group_parameters(groups),
     }
-    if labels.is_long:
+    if isinstance(frame, pd.DataFrame) and labels.is_long:
         frame, columns = _with_annotations(frame, options, labels, columns)
     else:
         labels.refuse(*labels.LONG_ONLY, reason="needs a long table of annotations (--item)")
@@ -126,14 +157,12 @@ def load_table(
         columns["labels"] = replace(_label_columns(labels, options), equal_votes=labels.equal_votes)
     if embedding_file is not None:  # of the rows that a long table has become
         columns["embeddings"] = read_embeddings(
-            embedding_file, frame, id=columns["id"], max_memory=options.max_memory
+            embedding_file, frame, id=columns["id"], max_memory=options.memory
         )
     return frame, columns
 
 
-def split_features(
-    features: list[str] | None, frame: pd.DataFrame
-) -> tuple[list[str] | None, str | None]:
+def split_features(features: list[str] | None, frame: Table) -> tuple[list[str] | None, str | None]:
     """Return the columns that --features names, if any, and its file of embeddings."""
     names = features or []
     files = [name for name in names if name not in frame.columns and is_embedding_file(name)]
@@ -164,6 +193,19 @@ def described_columns(
     )
 
 
+def refuse_on_disk(table: Table, out: str, options: Mapping[str, object]) -> None:
+    """Refuse what takes all rows of a table at once, where it stays on disk."""
+    if not isinstance(table, TableOnDisk):
+        return
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ParameterError(
+            f"{given[0]} needs all rows in memory, and the table stays on disk. Leave it out, or "
+            "allow more memory: --memory SIZE."
+        )
+    check_takes_blocks(out)
+
+
 def new_sets(labels: NewSetOptions, options: FileOptions) -> LabelColumns | None:
     """Return where the candidate sets of new rows are, or None if they have none."""
     if labels.labels is None:
@@ -181,7 +223,7 @@ def _label_columns(labels: CellOptions, options: FileOptions) -> LabelColumns:
         votes=labels.votes,
         column_per_label=labels.column_per_label,
         empty=labels.if_empty,
-        max_memory=options.max_memory,
+        max_memory=options.memory,
     )
 
 
@@ -196,7 +238,7 @@ def group_parameters(options: GroupOptions) -> dict[str, Any]:
 
 def load_decisions(
     paths: Sequence[Path] | None,
-    frame: pd.DataFrame,
+    frame: Table,
     id: str | None,
     options: FileOptions,
 ) -> dict[int, Decision] | None:
@@ -211,18 +253,18 @@ def load_decisions(
 
 
 def _read_decisions(path: Path, id: str | None, options: FileOptions) -> pd.DataFrame:
-    imported = imported_file(str(path), FileOptions(max_memory=options.max_memory))
+    imported = imported_file(str(path), FileOptions(memory=options.memory))
     if imported is not None:
         return decisions_of(imported, id=id)
     try:  # as a page saves them, with commas
-        return read_file(str(path), FileOptions(max_memory=options.max_memory))
+        return read_file(str(path), FileOptions(memory=options.memory))
     except TableError:  # or else as the table is written
         return _read_beside(path, options)
 
 
-def method_of(options: MethodOptions, n_models: int) -> "PartialLabelClassifier":
+def method_of(options: MethodOptions, n_models: int, table: Table) -> "PartialLabelClassifier":
     """Return the method that the options name, with its parameters, to train so many models."""
-    from disambig.tabular.task import chosen_method  # slow to import
+    from disambig.tabular.task import method_for  # slow to import
 
     parameters = dict(_parameter(text) for text in options.set or ())
     if options.time is not None:
@@ -234,7 +276,7 @@ def method_of(options: MethodOptions, n_models: int) -> "PartialLabelClassifier"
         # Some models are trained at the same time, the others one after another.
         n_at_once = min(options.jobs or available_cores(), n_models)
         parameters["time_budget"] = _seconds(options.time) / math.ceil(n_models / n_at_once)
-    return chosen_method(options.method, parameters)
+    return method_for(table, options.method, parameters)
 
 
 def _seconds(text: str) -> float:
@@ -263,7 +305,7 @@ def miss_rate_of(options: MethodOptions) -> float | Literal["auto"]:
 
 def _read_beside(path: Path, options: FileOptions) -> pd.DataFrame:
     """Read another table, in the delimiter and encoding of the first where both are CSV."""
-    alike = options if _is_csv(path) else FileOptions(max_memory=options.max_memory)
+    alike = options if _is_csv(path) else FileOptions(memory=options.memory)
     return read_file(str(path), replace(alike, format=None))
 
 
@@ -336,13 +378,19 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value.strip()
 
 
-def load_cleaned(file: Path, options: FileOptions, id: str | None) -> "CleanedTable":
-    """Read a cleaned table, with what is known of how it came about."""
+def load_cleaned(
+    file: Path, options: FileOptions, id: str | None, *, on_disk: bool = False
+) -> "CleanedTable":
+    """Read a cleaned table, with what is known of how it came about.
+
+    With ``on_disk``, the columns of a large one stay there.
+    """
     # slow to import
     from disambig.tabular.clean_details import details_path, read_details
     from disambig.tabular.cleaned_table import read_cleaned
 
-    frame = read_file(str(file), options)
+    read = open_file if on_disk else read_file
+    frame = read(str(file), options)
     return read_cleaned(frame, read_details(details_path(file)), id=id)
 
 
@@ -367,6 +415,12 @@ def check_output(
         )
     delimiter = delimiter if to_stream or _is_csv(out) else None
     find_writer(out, delimiter=delimiter)
+    first = Path(sources[0]) if sources and sources[0] else Path(STANDARD_STREAM)
+    if first.is_dir() and first.resolve() in Path(out).resolve().parents:
+        raise ParameterError(
+            f"{out} is in the folder that is read, and would be part of the table the next time. "
+            "Give --out a name elsewhere."
+        )
     read_from = [source for source in sources if source is not None and is_same_file(out, source)]
     if not read_from:
         return delimiter

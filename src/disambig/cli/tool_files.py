@@ -33,7 +33,7 @@ def imported_file(
     columns = [name for name in named if name is not None] if options.format is None else []
     try:
         imported = read_export(
-            file, tool=tool.name, encoding=options.encoding, max_memory=options.max_memory
+            file, tool=tool.name, encoding=options.encoding, max_memory=options.memory
         )
     except DisambigError as error:
         if columns:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from disambig._core.cache_folder import cache_folder
 from disambig._core.errors import (
     DatasetNotFoundError,
     DownloadError,
@@ -23,13 +24,6 @@ DATA_VARIABLE = "DISAMBIG_DATA"
 _LARGEST_DOWNLOAD = 100 * 10**6
 # An archive that was packed again may be a little larger.
 _SPARE = 10**6
-
-
-def cache_folder() -> Path:
-    """Return the folder that downloads are kept in."""
-    from platformdirs import user_cache_dir  # not needed where the data is at hand
-
-    return Path(user_cache_dir("disambig"))
 
 
 def find_file(card: DatasetCard, folder: str | os.PathLike[str] | None = None) -> Path:

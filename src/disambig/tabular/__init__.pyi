@@ -16,6 +16,7 @@ from .exchange.wordings import read_label_list as read_label_list
 from .files.embedding_files import read_embeddings as read_embeddings
 from .files.formats import read_table as read_table
 from .files.formats import write_table as write_table
+from .files.table_on_disk import TableOnDisk as TableOnDisk
 from .fit_queue import FitWorkers as FitWorkers
 from .fitting import fit_table as fit_table
 from .labels.annotations import one_row_per_item as one_row_per_item

@@ -1,5 +1,8 @@
 """The columns that cleaning adds to a table: labels, confidences, sets that may miss the label."""
 
+from itertools import chain
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import sparse
@@ -15,28 +18,74 @@ from disambig.tabular.task import TableTask
 from disambig.tabular.true_labels import is_known
 
 _DECIMALS = 6
+_ROWS_AT_A_TIME = 100_000
 _MOST_UNAIDED = 2_000
 
 
-def label_columns(
-    candidates: CandidateLabels, confidences: Sparse, errors_to_find: float, has_seen: BoolArray
-) -> pd.DataFrame:
-    """Return the likeliest label of every row, and how sure it is.
+class CleanedColumns:
+    """What cleaning adds to a table: numbers of all rows, and texts of those that are asked for.
 
-    ``has_seen`` are rows at which a person has looked in vain: they are not marked again.
+    Parameters
+    ----------
+    candidates : CandidateLabels
+        The sets to choose from.
+    confidences : sparse array
+        How sure one is of every candidate.
+    errors_to_find : float
+        Share of the expected errors that the marked rows should hold.
+    has_seen : ndarray of booleans
+        Rows at which a person has looked in vain: they are not marked again.
+    others : DataFrame, optional
+        Columns that follow.
     """
-    values = candidates.values_of(confidences)
-    largest, second = _two_largest(values, candidates)
-    # A person reads this column as well as another program.
-    confidence = np.round(largest, _DECIMALS)
-    columns = (
-        candidates.choose(confidences),
-        confidence,
-        np.round(largest - second, _DECIMALS),
-        _marked(confidence, errors_to_find, ~has_seen),
-        write_weighted_cells(candidates, np.round(values, _DECIMALS)),
-    )
-    return pd.DataFrame(dict(zip(CLEAN_COLUMNS, columns, strict=True)))
+
+    def __init__(
+        self,
+        candidates: CandidateLabels,
+        confidences: Sparse,
+        errors_to_find: float,
+        has_seen: BoolArray,
+        others: pd.DataFrame | None = None,
+    ) -> None:
+        self._candidates, self._others = candidates, others
+        self._values = candidates.values_of(confidences)
+        largest, second = _two_largest(self._values, candidates)
+        # A person reads this column as well as another program.
+        confidence = np.round(largest, _DECIMALS)
+        self._numbers = {
+            "confidence": confidence,
+            "margin": np.round(largest - second, _DECIMALS),
+            "second_look": _marked(confidence, errors_to_find, ~has_seen),
+        }
+
+    def __len__(self) -> int:
+        return len(self._candidates)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a column of numbers; the cells of confidences as they are written, one by one."""
+        if name in self._numbers:
+            return pd.Series(self._numbers[name], name=name)
+        return chain.from_iterable(
+            self.rows(start, start + _ROWS_AT_A_TIME)[name]
+            for start in range(0, len(self), _ROWS_AT_A_TIME)
+        )
+
+    def rows(self, start: int = 0, stop: int | None = None) -> pd.DataFrame:
+        """Return all columns of some rows, by default of all."""
+        rows = slice(start, stop)
+        sets, starts = self._candidates[rows], self._candidates.starts
+        ends = np.append(starts, len(self._values))[rows.start : None if stop is None else stop + 1]
+        values = self._values[ends[0] : ends[len(sets)]]
+        chosen = sets.pairs()[1][first_largest(values, sets.starts)]
+        columns = {
+            "chosen_label": sets.classes[chosen],
+            **{name: numbers[rows] for name, numbers in self._numbers.items()},
+            "candidate_confidences": write_weighted_cells(sets, np.round(values, _DECIMALS)),
+        }
+        frame = pd.DataFrame({name: columns[name] for name in CLEAN_COLUMNS})
+        if self._others is None:
+            return frame
+        return pd.concat([frame, self._others.iloc[rows].reset_index(drop=True)], axis=1)
 
 
 def _marked(confidence: FloatArray, errors_to_find: float, may_be: BoolArray) -> BoolArray:

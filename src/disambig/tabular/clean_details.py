@@ -1,5 +1,6 @@
 """How a cleaned table came about, in a file beside it: settings, epochs, what each network said."""
 
+import hashlib
 import os
 import re
 from collections import Counter
@@ -15,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
-from disambig._core.fingerprint import sha256_hex
 from disambig._core.parsing import read_small_file
 from disambig._core.typing import AnyArray, BoolArray, FloatArray, IntArray, Sparse
 from disambig._version import __version__
@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # whoever reads details does without all that cleaning needs
     import pandas as pd
 
     from disambig.methods.base import PartialLabelClassifier
+    from disambig.tabular.clean_columns import CleanedColumns
     from disambig.tabular.task import TableTask
 
 _KIND: Final = "disambig cleaning"
@@ -55,7 +56,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class Cleaning:
     """What cleaning found out."""
 
-    columns: "pd.DataFrame"  # what it adds to the table
+    columns: "pd.DataFrame | CleanedColumns"  # what it adds to the table
     per_network: AnyArray  # confidences by each network, as in ``OutOfFoldPredictions``
     histories: tuple[Mapping[str, Sequence[float]], ...]  # measures by epoch of every training
     model_choice: AnyArray  # before true labels that are known were put in its place
@@ -155,6 +156,7 @@ def describe_cleaning(
     method: "PartialLabelClassifier",
     cleaning: Cleaning,
     *,
+    fingerprint: str | None = None,
     accuracy: Accuracy | None,
     evidence: Evidence | None,
     miss_rate: float | Literal["auto"] = 0,
@@ -184,7 +186,7 @@ def describe_cleaning(
             if value is not None and name not in _NOT_SETTINGS
         },
         features=task.plan.by_kind(),
-        fingerprint=_fingerprint(cleaning.columns["candidate_confidences"]),
+        fingerprint=fingerprint or fingerprint_of_cells(cleaning.columns["candidate_confidences"]),
         accuracy=accuracy,
         evidence=evidence,
         misses=cleaning.misses,
@@ -260,11 +262,30 @@ def read_cells_of_rows(cells: Mapping[int, str]) -> dict[int, Mapping[str, float
 
 def belong_to(details: CleanDetails, cells: Iterable[str]) -> bool:
     """Tell whether details are about a table with these cells of confidences."""
-    return details.fingerprint == _fingerprint(cells)
+    return details.fingerprint == fingerprint_of_cells(cells)
 
 
-def _fingerprint(cells: Iterable[str]) -> str:
-    return sha256_hex(*(cell.encode("utf-8", "backslashreplace") + b"\n" for cell in cells))
+class CellsFingerprint:
+    """A hash of the cells of confidences, which come a few at a time."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def take(self, cells: Iterable[str]) -> None:
+        """Add cells that follow those before."""
+        for cell in cells:
+            self._digest.update(cell.encode("utf-8", "backslashreplace") + b"\n")
+
+    def hex(self) -> str:
+        """Return the hash of all cells so far."""
+        return self._digest.hexdigest()
+
+
+def fingerprint_of_cells(cells: Iterable[str]) -> str:
+    """Return the hash of all cells of confidences of a table."""
+    found = CellsFingerprint()
+    found.take(cells)
+    return found.hex()
 
 
 def _without_nan(history: Mapping[str, Any]) -> dict[str, list[float | None]]:

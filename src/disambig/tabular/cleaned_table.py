@@ -1,11 +1,13 @@
 """A cleaned table: its rows with their chosen labels, read or taken from a model."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from disambig._core.errors import TableError, warn_caller
 from disambig._core.messages import quote_value, row_count, row_name
@@ -14,13 +16,14 @@ from disambig.candidates.checks import known_columns_of
 from disambig.candidates.labels import CandidateLabels
 from disambig.candidates.storage import first_largest, group_maxima
 from disambig.tabular.clean_details import (
+    CellsFingerprint,
     CleanDetails,
-    belong_to,
     doubtful_first,
     read_cells_of_rows,
 )
 from disambig.tabular.defaults import DEFAULT_ERRORS_TO_FIND
 from disambig.tabular.evidence import Evidence
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.decided_rows import DecidedRows
 from disambig.tabular.labels.decisions import DECISION_KINDS
 from disambig.tabular.labels.label_cells import read_weighted_cell
@@ -32,6 +35,7 @@ from disambig.tabular.table_cells import (
     CLEAN_COLUMNS,
     DECISION_COLUMN,
     MISS_COLUMNS,
+    check_columns,
     find_column,
     text_of,
 )
@@ -58,7 +62,7 @@ class CleanedTable:
         Index of the chosen class of every row.
     second_look : ndarray of bool of shape (n_samples,)
         Whether the row is marked for a second look.
-    values : DataFrame
+    values : DataFrame or TableOnDisk
         The columns of the original table, as far as they are known.
     per_network : mapping from row to lists of numbers
         Confidences of the candidates by each network, for the most doubtful rows.
@@ -115,7 +119,7 @@ class CleanedTable:
     confidences: FloatArray
     chosen: IntArray
     second_look: BoolArray
-    values: pd.DataFrame
+    values: pd.DataFrame  # or a table on disk, which is used like one
     per_network: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
     histories: Sequence[Mapping[str, Sequence[float | None]]] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -160,7 +164,7 @@ class CleanedTable:
 
 
 def read_cleaned(
-    frame: pd.DataFrame,
+    frame: Table,
     details: CleanDetails | None = None,
     *,
     id: str | None = None,
@@ -170,7 +174,7 @@ def read_cleaned(
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame or TableOnDisk
         What ``clean_table`` returned, or the file that ``disambig clean`` wrote.
     details : CleanDetails, optional
         How the table was made: the column that names the rows, that of their groups and what
@@ -204,12 +208,10 @@ def read_cleaned(
             f"The table has not been cleaned yet: it has no column {prefix + CLEAN_COLUMNS[0]!r}. "
             f"{_ADVICE}"
         )
-    chosen, _, _, second_look, confidences = (
-        find_column(frame, prefix + name, what="one that cleaning adds", advice=_ADVICE)
-        for name in CLEAN_COLUMNS
-    )
-    cells = [text_of(cell) or "" for cell in confidences]
-    candidates, values = _read_confidences(cells, str(confidences.name))
+    new = [prefix + name for name in CLEAN_COLUMNS]
+    check_columns(frame, new, "one that cleaning adds", advice=_ADVICE)
+    chosen, second_look = frame[new[0]], frame[new[3]]
+    candidates, values, fingerprint = _read_confidences(frame, new[-1])
     added, set_sizes = list(CLEAN_COLUMNS), candidates.sizes
     miss_probability, label_if_missed = None, None
     if has_misses(frame, prefix):
@@ -219,7 +221,9 @@ def read_cleaned(
     decision = _read_decision(frame, prefix)
     if decision is not None:
         added.append(DECISION_COLUMN)
-    if details is not None and not (belong_to(details, cells) and _fit(details, set_sizes)):
+    if details is not None and not (
+        details.fingerprint == fingerprint and _fit(details, set_sizes)
+    ):
         warn_caller(
             "The details beside the table belong to another cleaning and were ignored: how "
             "training went, and what each network said."
@@ -263,7 +267,7 @@ def read_cleaned(
     )
 
 
-def _read_decision(frame: pd.DataFrame, prefix: str) -> AnyArray | None:
+def _read_decision(frame: Table, prefix: str) -> AnyArray | None:
     """Return the kinds of decisions; None where cleaning has added no such column."""
     name, names = prefix + DECISION_COLUMN, frame.columns.tolist()
     if name not in names or names.index(name) < names.index(prefix + CLEAN_COLUMNS[-1]):
@@ -272,7 +276,7 @@ def _read_decision(frame: pd.DataFrame, prefix: str) -> AnyArray | None:
     return kinds if set(kinds) <= {"", *DECISION_KINDS} else None
 
 
-def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:
+def _id_if_unique(frame: Table, id: str | None) -> str | None:
     """Return the column that cleaning left out as a name, unless it does not tell rows apart."""
     try:
         DecidedRows(frame, id).names()
@@ -282,7 +286,7 @@ def _id_if_unique(frame: pd.DataFrame, id: str | None) -> str | None:
     return id
 
 
-def _prefix_of(frame: pd.DataFrame, details: CleanDetails | None) -> str:
+def _prefix_of(frame: Table, details: CleanDetails | None) -> str:
     """Return the prefix of the columns that cleaning added; empty if there is none."""
     first = CLEAN_COLUMNS[0]
     prefixes = [] if details is None else [details.prefix]
@@ -304,24 +308,36 @@ def _fit(details: CleanDetails, set_sizes: IntArray) -> bool:
     )
 
 
-def _read_confidences(cells: list[str], name: str) -> tuple[CandidateLabels, FloatArray]:
-    """Return the sets, and the confidence of every candidate in the order of its pairs."""
-    if not cells:
+def _read_confidences(frame: Table, name: str) -> tuple[CandidateLabels, FloatArray, str]:
+    """Return the sets, the confidence of every candidate in the order of its pairs, and a hash."""
+    if not len(frame):
         raise TableError(f"A cleaned table needs rows. Got none. {_ADVICE}")
-    shares = []
+    blocks = frame.blocks([name]) if isinstance(frame, TableOnDisk) else [(0, frame[[name]])]
+    cells = (text_of(cell) or "" for _, block in blocks for cell in block[name])
+    fingerprint = CellsFingerprint()
+    place_of: dict[str, int] = {}
+    places, values, ends = array("i"), array("d"), array("q", [0])
     for row, cell in enumerate(cells):
+        fingerprint.take([cell])
         try:
-            shares.append(read_weighted_cell(cell))
+            shares = read_weighted_cell(cell)
         except ValueError as error:
             raise TableError(
                 f"Column {name!r} must hold confidences, as in cat:0.9|dog:0.1. Got "
                 f"{quote_value(cell)} in {row_name(row)}. {_ADVICE}"
             ) from error
-    candidates = CandidateLabels.from_sets([list(by_label) for by_label in shares])
-    rows, columns = candidates.pairs()
-    names = candidates.classes[columns].tolist()
-    values = [shares[row][label] for row, label in zip(rows.tolist(), names, strict=True)]
-    return candidates, np.array(values)
+        places.extend(place_of.setdefault(label, len(place_of)) for label in shares)
+        values.extend(shares.values())
+        ends.append(len(values))
+    classes = sorted(place_of)
+    column_of = np.empty(len(classes), dtype=np.int32)
+    column_of[[place_of[label] for label in classes]] = np.arange(len(classes))
+    entries = (np.asarray(values), column_of[np.asarray(places)], np.asarray(ends))
+    found = sparse.csr_array(entries, shape=(len(frame), len(classes)))
+    found.sort_indices()
+    mask = sparse.csr_array(found, copy=True)
+    mask.data = np.ones(len(values), dtype=bool)
+    return CandidateLabels(mask, classes), found.data, fingerprint.hex()
 
 
 def _chosen(column: "pd.Series[Any]", candidates: CandidateLabels) -> IntArray:

@@ -1,7 +1,8 @@
 """Choose a label for every row of a table."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -17,13 +18,14 @@ from disambig.engine.process_group import is_first_process
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.accuracy import Accuracy, Count, Measured, known_accuracy
 from disambig.tabular.clean_columns import (
+    CleanedColumns,
     decision_column,
-    label_columns,
     let_leave,
     miss_columns,
     unaided_confidences,
 )
 from disambig.tabular.clean_details import (
+    CellsFingerprint,
     Cleaning,
     check_details_are_ours,
     describe_cleaning,
@@ -40,8 +42,14 @@ from disambig.tabular.defaults import (
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import MissRate
 from disambig.tabular.evidence import Evidence, gather_evidence
-from disambig.tabular.files.content import STANDARD_STREAM
-from disambig.tabular.files.formats import find_writer, write_table
+from disambig.tabular.files.content import PARQUET, STANDARD_STREAM
+from disambig.tabular.files.formats import (
+    check_takes_blocks,
+    find_writer,
+    write_blocks,
+    write_table,
+)
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.foreseen_time import tell_time
 from disambig.tabular.judged_rows import (
@@ -73,7 +81,7 @@ from disambig.tabular.table_cells import (
     append_columns,
     check_new_columns,
 )
-from disambig.tabular.task import TableTask, chosen_method, prepare_task
+from disambig.tabular.task import TableTask, method_for, prepare_task
 from disambig.tabular.true_labels import choose_known, is_known, settle_known
 from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import WorkFolder, unfinished_work
@@ -159,7 +167,7 @@ def summarise_cleaning(
 
 
 def clean_table(
-    frame: pd.DataFrame,
+    frame: Table,
     *,
     labels: Labels = "label",
     method: str | PartialLabelClassifier = DEFAULT_METHOD,
@@ -196,8 +204,9 @@ def clean_table(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table, as ``read_table`` gives it.
+    frame : DataFrame or TableOnDisk
+        The table, as ``read_table`` gives it. Of one on disk only networks learn; without a method
+        it is "ncpd". It needs ``out``, a CSV, TSV, JSON lines or Parquet.
     labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
         The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
         ``LabelColumns`` with votes, are weighed by what is learned of them.
@@ -282,7 +291,9 @@ def clean_table(
 
     Returns
     -------
-    cleaned : DataFrame
+    cleaned : DataFrame or TableOnDisk
+        Of a table on disk what was written, if that is Parquet, else None.
+
         All rows and columns of the table, then ``chosen_label``, ``confidence``, ``margin`` to the
         next candidate, ``second_look`` and ``candidate_confidences``, such as ``cat:0.9|dog:0.1``.
         With folds also ``miss_probability``, that the set does not contain the right label, and
@@ -308,7 +319,7 @@ def clean_table(
      'miss_probability', 'label_if_missed']
     """
     # Before the work, not after it.
-    method = chosen_method(method)
+    method = method_for(frame, method)
     check_choice("calibrate", calibrate, get_args(Calibrate))
     new_columns = CLEAN_COLUMNS if in_sample else CLEAN_COLUMNS + MISS_COLUMNS
     check_new_columns(frame, (*new_columns, *[DECISION_COLUMN] * bool(decisions)), prefix)
@@ -321,6 +332,8 @@ def clean_table(
             "'miss_rate', 'relabel' and calibrating on true labels or beliefs need models that "
             "have not seen the row. Got in_sample=True. Leave it (--in-sample) or the others out."
         )
+    if isinstance(frame, TableOnDisk):
+        _check_goes_to_disk(out)
     if out is not None:
         find_writer(out, delimiter=delimiter)
         if os.fspath(out) != STANDARD_STREAM:
@@ -364,18 +377,26 @@ def clean_table(
             listener=listener,
             work=work,
         )
-        cleaned: pd.DataFrame = append_columns(frame, cleaning.columns, prefix)
         summary = summarise_cleaning(task, cleaning, in_sample=in_sample)
         if summary.evidence is not None and summary.evidence.warning:
             warn_caller(summary.evidence.warning)
+        cleaned: Any = None
+        fingerprint = CellsFingerprint()
+        if isinstance(frame, pd.DataFrame):
+            cleaned = append_columns(frame, cleaning.columns, prefix)
+            fingerprint.take(cleaning.columns["candidate_confidences"])
         writes = is_first_process()
-        if out is not None and writes:
+        if isinstance(frame, TableOnDisk) and out is not None and writes:
+            blocks = _cleaned_blocks(frame, cleaning, prefix, fingerprint, listener)
+            write_blocks(blocks, out, delimiter=delimiter, excel_safe=excel_safe, like=frame)
+        elif out is not None and writes:
             write_table(cleaned, out, delimiter=delimiter, excel_safe=excel_safe)
         if out is not None and writes and os.fspath(out) != STANDARD_STREAM:
             details = describe_cleaning(
                 task,
                 method,
                 cleaning,
+                fingerprint=fingerprint.hex(),
                 accuracy=summary.accuracy,
                 evidence=summary.evidence,
                 miss_rate=miss_rate,
@@ -391,7 +412,36 @@ def clean_table(
             )
             write_details(details, out)
     listener.on_cleaned(summary)
+    if cleaned is None and out is not None and Path(out).suffix.lower() == PARQUET:
+        return TableOnDisk(out)
     return cleaned
+
+
+def _check_goes_to_disk(out: str | os.PathLike[str] | None) -> None:
+    """Refuse to clean a table on disk to where it would be in memory."""
+    if out is None:
+        raise ParameterError(
+            "A table that stays on disk is cleaned to a file. Got no 'out'. Name one, such as "
+            "clean.parquet."
+        )
+    check_takes_blocks(out)
+
+
+def _cleaned_blocks(
+    table: TableOnDisk,
+    cleaning: Cleaning,
+    prefix: str,
+    fingerprint: CellsFingerprint,
+    listener: FitListener,
+) -> Iterator[pd.DataFrame]:
+    """Yield a table with what cleaning adds, some rows at a time."""
+    assert isinstance(cleaning.columns, CleanedColumns)
+    for start, block in table.blocks():
+        stop = start + len(block)
+        added = cleaning.columns.rows(start, stop)
+        fingerprint.take(added["candidate_confidences"])
+        yield append_columns(block, added, prefix)
+        listener.on_rows_done("Writing the table", stop, len(table))
 
 
 def clean_task(
@@ -461,15 +511,15 @@ def clean_task(
     if task.truth is not None:
         candidates, confidences = choose_known(candidates, confidences, task.truth)
     has_seen = task.answered(Answer.CANNOT_TELL, Answer.BAD_ROW)
-    parts: list[pd.DataFrame | pd.Series] = [
-        label_columns(candidates, confidences, errors_to_find, has_seen)
-    ]
+    parts: list[pd.DataFrame | pd.Series] = []
     if judged is not None:
         parts.append(miss_columns(task, judged))
     if task.answers:
         parts.append(decision_column(task))
+    others = pd.concat(parts, axis=1) if parts else None
+    columns = CleanedColumns(candidates, confidences, errors_to_find, has_seen, others)
     return Cleaning(
-        columns=pd.concat(parts, axis=1),
+        columns=columns.rows() if isinstance(task.values, pd.DataFrame) else columns,
         per_network=per_network,
         histories=histories,
         model_choice=choice,

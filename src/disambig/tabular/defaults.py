@@ -1,6 +1,8 @@
 """What is done unless somebody says otherwise; the help of the commands shows it."""
 
 DEFAULT_METHOD = "auto"
+# Of tables that stay on disk.
+DEFAULT_ON_DISK = "ncpd"
 # Models that judge the rows that they were not trained on.
 DEFAULT_FOLDS = 5
 # Share of the expected errors that a second look is to find.
@@ -13,3 +15,5 @@ SECONDS_PER_ANSWER = 5
 DEFAULT_PROMISE_STRENGTH = 0.9
 # Where a frame, in its attrs, keeps what was between the cells of its file, if that is unusual.
 DELIMITER = "delimiter"
+# And where frames of a table on disk keep the types that its columns have in Arrow.
+ARROW_TYPES = "arrow_types"

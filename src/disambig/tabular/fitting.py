@@ -19,6 +19,7 @@ from disambig.tabular.columns.plan import Names
 from disambig.tabular.defaults import DEFAULT_FOLDS, DEFAULT_METHOD, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.estimate import estimate_quality
+from disambig.tabular.files.table_on_disk import Table
 from disambig.tabular.fit_queue import FitWorkers, fit_queue
 from disambig.tabular.foreseen_time import tell_time
 from disambig.tabular.judged_rows import (
@@ -37,13 +38,13 @@ from disambig.tabular.listener import FitListener
 from disambig.tabular.model_folder import check_method_can_be_saved, check_model_folder_is_free
 from disambig.tabular.out_of_fold import Folds, check_folds, fit_all_rows
 from disambig.tabular.table_model import TableModel
-from disambig.tabular.task import chosen_method, prepare_task
+from disambig.tabular.task import method_for, prepare_task
 from disambig.tabular.weighed_answers import learn_annotators, refuse_miss_rate
 from disambig.tabular.work_folder import unfinished_work
 
 
 def fit_table(
-    frame: pd.DataFrame,
+    frame: Table,
     *,
     labels: Labels = "label",
     method: str | PartialLabelClassifier = DEFAULT_METHOD,
@@ -75,8 +76,9 @@ def fit_table(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table, as ``read_table`` gives it.
+    frame : DataFrame or TableOnDisk
+        The table, as ``read_table`` gives it. Of one on disk only networks learn; without a method
+        it is "ncpd".
     labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
         The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
         ``LabelColumns`` with votes, are weighed by what is learned of them.
@@ -160,7 +162,7 @@ def fit_table(
     100
     """
     # Before the work, not after it.
-    method = chosen_method(method)
+    method = method_for(frame, method)
     check_choice("calibrate", calibrate, get_args(Calibrate))
     if n_folds != 0:
         check_folds(n_folds)
@@ -198,7 +200,7 @@ def fit_table(
     if task.annotators is not None:
         refuse_miss_rate(miss_rate)
     check_calibration(task, calibrate)
-    if n_folds != 0:
+    if n_folds != 0 and isinstance(frame, pd.DataFrame):
         warn_of_groups(frame, task, (*label_column_names(labels, frame), truth, id))
     listener = listener or FitListener()
     settings = {"folds": n_folds, "seed": random_state, "miss_rate": miss_rate}

@@ -2,17 +2,21 @@
 
 import heapq
 
+import numpy as np
 from sklearn.base import clone
 
 from disambig.engine.process_group import rank_and_size
 from disambig.methods.base import PartialLabelClassifier
 from disambig.methods.cost import estimate_fit_seconds
 from disambig.methods.misses import ROUNDS
+from disambig.tabular.columns.values_on_disk import ValuesOnDisk, values_in_memory
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.judged_rows import Rate
 from disambig.tabular.table_model import untrained_model
 from disambig.tabular.task import TableTask
 from disambig.tabular.work_folder import WorkFolder
+
+_MOST_ROWS_TRIED = 20_000
 
 
 def tell_time(
@@ -35,8 +39,14 @@ def tell_time(
     if rank_and_size()[1] > 1:  # nobody has measured how much quicker several processes are
         return
     classifier: PartialLabelClassifier = clone(method)
-    _, features = untrained_model(task.plan, task.values, classifier)
-    one = estimate_fit_seconds(classifier, features, task.training)
+    values, training, share = task.values, task.training, 1.0
+    if isinstance(values, ValuesOnDisk) and len(values) > _MOST_ROWS_TRIED:
+        # An epoch of networks takes as long for every row.
+        rows = np.arange(_MOST_ROWS_TRIED)
+        share = len(rows) / len(values)
+        values, training = values.take(rows), training[rows]
+    _, features = untrained_model(task.plan, values_in_memory(values), classifier)
+    one = estimate_fit_seconds(classifier, features, training) / share
     # Where annotators are weighed, or sets may miss the truth, folds are trained in several rounds.
     n_rounds = 1 if task.annotators is None else task.annotators.n_rounds
     n_rounds += ROUNDS if miss_rate != 0 else 0

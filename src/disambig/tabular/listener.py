@@ -38,6 +38,9 @@ class FitListener:
     def on_described(self, column: str, n_done: int, n_cells: int) -> None:
         """Handle that so many of the different cells of a column of images have become numbers."""
 
+    def on_rows_done(self, title: str, n_done: int, n_rows: int) -> None:
+        """Handle that so many rows of a table on disk are done; ``title`` says with what."""
+
     def on_fits_start(self, n_fits: int) -> None:
         """Handle the start of fits: ``n_fits`` models will be trained.
 

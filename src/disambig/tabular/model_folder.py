@@ -29,6 +29,7 @@ from disambig.solvers.calibration import Calibration
 from disambig.solvers.conformal import ConformalCalibration
 from disambig.tabular.columns.transformer import FeatureTransformer, TransformerState
 from disambig.tabular.columns.values import ColumnPlan
+from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 from disambig.tabular.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ class ModelParts:
         """The labels it can predict, in the column order of ``predict_proba``."""
         return self.classifier.classes_
 
-    def probabilities_of(self, values: pd.DataFrame) -> FloatArray:
+    def probabilities_of(self, values: Values) -> FloatArray:
         """Return the same as ``predict_proba``, for values that ``column_values`` made."""
+        if isinstance(values, ValuesOnDisk):
+            return np.concatenate([self.probabilities_of(block) for _, block in values.blocks()])
         return self.probabilities_of_features(self.transformer.transform(values))
 
     def probabilities_of_features(self, X: Features) -> FloatArray:

@@ -1,6 +1,6 @@
 """New rows, read as a model reads them; several tables of them are predicted in one go."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from disambig._core.typing import Features, FloatArray
 from disambig.candidates.labels import CandidateLabels
 from disambig.tabular.columns.values import column_values
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.files.table_on_disk import Table
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.labels.new_sets import read_new_sets
 from disambig.tabular.labels.row_groups import RowGroups
@@ -56,7 +57,7 @@ def read_new_rows(
     listener: FitListener | None = None,
 ) -> NewRows:
     """Read a table; refuse what the model cannot read."""
-    sets, notices = _read_sets(model, frame, asked)
+    sets, notices = read_sets(model, frame, asked)
     values = column_values(frame, model.plan, described, listener, embeddings)
     return NewRows(values, sets, asked.top, (*notices, *_unseen(model, values)))
 
@@ -105,16 +106,20 @@ def slices_of_rows(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def _unseen(model: ModelParts, values: pd.DataFrame) -> tuple[str, ...]:
-    """Say which categories were not seen in training."""
+    return unseen_notices(model.transformer.unseen_categories(values))
+
+
+def unseen_notices(unseen: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Say which categories were not seen in training, by column."""
     return tuple(
         f"Column {name!r} has values that the training table did not have; they are ignored: "
-        f"{join_names(new)}."
-        for name, new in model.transformer.unseen_categories(values).items()
+        f"{join_names(sorted(new))}."
+        for name, new in unseen.items()
     )
 
 
-def _read_sets(
-    model: ModelParts, frame: pd.DataFrame, asked: WhatToSay
+def read_sets(
+    model: ModelParts, frame: Table, asked: WhatToSay
 ) -> tuple[CandidateLabels | None, tuple[str, ...]]:
     """Return the candidate sets that new rows come with; None if they come with none."""
     if asked.labels is not None:

@@ -1,6 +1,6 @@
 """Models of a table: one without each fold, which predicts that fold, and one of all rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
@@ -12,11 +12,13 @@ from sklearn.base import clone
 
 from disambig._core.errors import ParameterError, TableError
 from disambig._core.parameters import check_integer, spawn_seeds
-from disambig._core.typing import AnyArray, FloatArray, IntArray, Sparse
+from disambig._core.typing import AnyArray, Features, FloatArray, IntArray, Sparse
 from disambig.candidates.groups import deal_groups
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier, confidence_from_scores
 from disambig.tabular.columns.values import ColumnPlan
+from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk, values_in_memory
+from disambig.tabular.feature_cache import kept_features, remove_features
 from disambig.tabular.fit_queue import FitQueue
 from disambig.tabular.labels.row_groups import groups_of
 from disambig.tabular.listener import FitListener
@@ -92,7 +94,7 @@ def _are_shares(values: AnyArray) -> bool:
 
 
 def confidences_per_network(
-    model: TableModel, values: pd.DataFrame, candidates: CandidateLabels
+    model: TableModel, values: Values, candidates: CandidateLabels
 ) -> AnyArray:
     """Return the confidences of candidates by each network: (n_networks, n_pairs)."""
     n_pairs = int(candidates.sizes.sum())
@@ -100,12 +102,31 @@ def confidences_per_network(
     if ask is None:
         return np.empty((0, n_pairs), dtype=_PER_NETWORK)
     parts = []
-    for rows in slices_of_rows(*candidates.shape):
+    for rows, features in _feature_blocks(model, values, candidates.shape[1]):
         of_rows = candidates[rows]
-        features = model.transformer.transform(values.iloc[rows])
         confidences = [of_rows.values_of(with_prior(of_rows, each)) for each in ask(features)]
         parts.append(np.array(confidences, dtype=_PER_NETWORK))
     return np.concatenate(parts, axis=1)
+
+
+def _feature_blocks(
+    model: TableModel, values: Values, n_classes: int
+) -> Iterator[tuple[slice, Features]]:
+    """Yield features of some rows at a time; those on disk from their file, if there is one."""
+    if isinstance(values, pd.DataFrame):
+        for rows in slices_of_rows(len(values), n_classes):
+            yield rows, model.transformer.transform(values.iloc[rows])
+        return
+    kept = kept_features(model.transformer, values)
+    if kept is not None:
+        for rows in slices_of_rows(len(values), n_classes):
+            yield rows, np.array(kept[rows])
+        return
+    for start, block in values.blocks():
+        features = model.transformer.transform(block)
+        for rows in slices_of_rows(len(block), n_classes):
+            stop = min(rows.stop, len(block))
+            yield slice(start + rows.start, start + stop), features[rows]
 
 
 def histories_of(model: TableModel) -> tuple[History, ...]:
@@ -137,7 +158,7 @@ class FoldFit:
     title: str
     name: str  # in the work folder
     plan: ColumnPlan
-    values: pd.DataFrame
+    values: Values
     candidates: CandidateLabels
     training: CandidateLabels
     classifier: PartialLabelClassifier
@@ -149,10 +170,12 @@ class FoldFit:
         """Train, and predict the rows that were held out."""
         classifier = copy(self.classifier)  # or all fitted ones would stay in memory
         _report_epochs(classifier, listener, self.title)
-        values = self.values.iloc[self.train]
-        model, features = untrained_model(self.plan, values, classifier)
+        values = self.values.take(self.train)
+        model, features = untrained_model(self.plan, values, classifier, listener)
         classifier.fit(features, self.training[self.train])
-        values, held_out = self.values.iloc[self.test], self.candidates[self.test]
+        if isinstance(values, ValuesOnDisk):
+            remove_features(model.transformer, values)
+        values, held_out = self.values.take(self.test), self.candidates[self.test]
         if self.per_network:
             per_network = confidences_per_network(model, values, held_out)
         else:
@@ -286,8 +309,11 @@ def fit_all_rows(
     classifier = _copy_for_one_fit(method, len(task.candidates), seed, work, "whole")
     _report_epochs(classifier, listener, title)
     rows = np.flatnonzero(task.learned)
-    model, features = untrained_model(task.plan, task.values.iloc[rows], classifier)
-    classifier.fit(features, task.training[rows])
+    values, training = task.values, task.training
+    if len(rows) < len(task.candidates):
+        values, training = values.take(rows), training[rows]
+    model, features = untrained_model(task.plan, values, classifier, listener)
+    classifier.fit(features, training)
     listener.on_fit_end(title)
     # Whoever followed this fit has nothing to do with the next one.
     given = method.get_params(deep=False).items()
@@ -301,12 +327,12 @@ def confidences_of_all_rows(model: TableModel, task: TableTask) -> Sparse:
     confidences: Sparse = model.classifier.candidate_confidence_
     if learned.all():
         return confidences
-    rows = np.flatnonzero(learned)
-    shape = (len(learned), len(rows))
-    place = sparse.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=shape)
-    predicted = with_prior(task.candidates, model.probabilities_of(task.values))
-    others = sparse.diags_array((~learned).astype(float)) @ predicted
-    return (place @ confidences + others).tocsr()
+    others = np.flatnonzero(~learned)
+    said = model.probabilities_of(values_in_memory(task.values.take(others)))
+    predicted = with_prior(task.candidates[others], said)
+    both = sparse.vstack([confidences, predicted], format="csr")
+    in_order: Sparse = both[np.argsort(np.append(np.flatnonzero(learned), others))]
+    return in_order
 
 
 class _EpochReporter:

@@ -1,7 +1,8 @@
 """The groups of a cleaned table: from its own column, and from the details of the cleaning."""
 
+from typing import Any
+
 import numpy as np
-import pandas as pd
 
 from disambig._core.errors import warn_caller
 from disambig._core.messages import quote_value
@@ -12,7 +13,7 @@ from disambig.tabular.labels.row_groups import RUNS, RowGroups
 
 
 def read_groups(
-    frame: pd.DataFrame,
+    frame: Any,
     details: CleanDetails | None,
     candidates: CandidateLabels,
     group: str | None = None,

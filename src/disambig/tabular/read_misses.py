@@ -22,7 +22,7 @@ def has_misses(frame: pd.DataFrame, prefix: str) -> bool:
 
 
 def read_misses(
-    frame: pd.DataFrame, prefix: str, candidates: CandidateLabels
+    frame: Any, prefix: str, candidates: CandidateLabels
 ) -> tuple[CandidateLabels, FloatArray, IntArray]:
     """Return the sets, and for each row the probability of a miss and the label it would then have.
 

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,13 +13,24 @@ from disambig._core.typing import Features, FloatArray
 from disambig.candidates.groups import PromiseKind
 from disambig.tabular.columns.transformer import FeatureTransformer
 from disambig.tabular.columns.values import ColumnPlan, column_values
+from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.embeddings import check_planned_embeddings
+from disambig.tabular.feature_cache import features_on_disk
+from disambig.tabular.files.table_on_disk import TableOnDisk
 from disambig.tabular.labels.label_columns import Labels
 from disambig.tabular.labels.row_groups import RowGroups
 from disambig.tabular.listener import FitListener
 from disambig.tabular.model_folder import ModelParts, read_parts, write_parts
-from disambig.tabular.new_rows import WhatToSay, predict_new_rows, read_new_rows
+from disambig.tabular.new_rows import (
+    NewRows,
+    WhatToSay,
+    predict_new_rows,
+    read_new_rows,
+    read_sets,
+    unseen_notices,
+)
 from disambig.tabular.ranked_labels import POSSIBLE
 
 if TYPE_CHECKING:
@@ -136,6 +148,49 @@ class TableModel(ModelParts):
         )
         for notice in rows.notices:
             warn_caller(notice)
+        return self._said_of(rows)
+
+    def predict_blocks(
+        self,
+        table: TableOnDisk,
+        *,
+        top: int = 1,
+        labels: Labels | None = None,
+        embeddings: Any = None,
+        listener: FitListener | None = None,
+    ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+        """Yield rows of a table on disk, some at a time, each with what ``predict`` says of them.
+
+        Parameters
+        ----------
+        table : TableOnDisk
+            A table with the feature columns of the training table.
+        top : int, default=1
+            How many labels to return for each row.
+        labels : str, sequence of str, LabelColumns or CandidateLabels, optional
+            The column or columns of candidate labels of these rows.
+        embeddings : array-like of shape (n_rows, n_numbers), optional
+            Those of all rows, if the model was trained with some; they may be mapped from a file.
+        listener : FitListener, optional
+            Is told how far the rows are.
+        """
+        listener = listener or FitListener()
+        sets, notices = read_sets(self, table, WhatToSay(top=top, labels=labels))
+        matrix = check_planned_embeddings(embeddings, len(table), self.plan.embeddings)
+        values_on_disk = ValuesOnDisk(table, self.plan, embeddings=matrix)
+        unseen: dict[str, set[str]] = {}
+        for start, block in table.blocks():
+            stop = start + len(block)
+            values = values_on_disk.of_block(block, start)
+            for name, new in self.transformer.unseen_categories(values).items():
+                unseen.setdefault(name, set()).update(new)
+            of_rows = None if sets is None else sets[start:stop]
+            yield block, self._said_of(NewRows(values, of_rows, top, ()))
+            listener.on_rows_done("Predicting", stop, len(table))
+        for notice in (*notices, *unseen_notices(unseen)):
+            warn_caller(notice)
+
+    def _said_of(self, rows: NewRows) -> pd.DataFrame:
         (ranked,) = predict_new_rows(self, [rows])
         result = ranked.to_columns()
         possible = ranked.possible_cells()
@@ -154,14 +209,18 @@ class TableModel(ModelParts):
 
 
 def untrained_model(
-    plan: ColumnPlan, values: pd.DataFrame, classifier: "PartialLabelClassifier"
+    plan: ColumnPlan,
+    values: Values,
+    classifier: "PartialLabelClassifier",
+    listener: FitListener | None = None,
 ) -> tuple[TableModel, Features]:
     """Return a model whose transformer is fitted, and the features to fit its classifier on.
 
     Features are scaled once. Columns of a table have units of their own, so numbers are
     standardised here, columns of 0 and 1 are left alone, and the ``scaling`` of the classifier is
     set to "none". One whose ``scaling`` is another than its default does it by itself. Words of
-    texts stay sparse features where the classifier takes such.
+    texts stay sparse features where the classifier takes such. Features of values on disk are kept
+    in a file, and mapped from it.
     """
     scaling = classifier.get_params(deep=False).get("scaling", "none")
     parameter = inspect.signature(type(classifier)).parameters.get("scaling")
@@ -176,7 +235,12 @@ def untrained_model(
         scaling=kind,
         sparse=classifier.accepts_sparse and not classifier.prefers_dense,
     )
-    return TableModel(plan, transformer, classifier), transformer.transform(values)
+    features: Features
+    if isinstance(values, ValuesOnDisk):
+        features = features_on_disk(transformer, values, listener)
+    else:
+        features = transformer.transform(values)
+    return TableModel(plan, transformer, classifier), features
 
 
 def load_model(folder: str | os.PathLike[str], *, only_predict: bool = False) -> TableModel:

@@ -5,20 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from disambig._core.errors import ParameterError, TableError, warn_caller
+from disambig._core.messages import join_names
 from disambig._core.typing import AnyArray, BoolArray
 from disambig.candidates.groups import PromiseKind
 from disambig.candidates.labels import CandidateLabels
 from disambig.methods.base import PartialLabelClassifier
-from disambig.methods.registry import get_method
+from disambig.methods.registry import all_methods, get_method
 from disambig.solvers.annotator_model import AnnotatorModel
 from disambig.tabular.columns.numbers import Decimal
 from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import ColumnPlan
-from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
+from disambig.tabular.columns.values_on_disk import Values
+from disambig.tabular.defaults import DEFAULT_METHOD, DEFAULT_ON_DISK, DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.decisions import Answer, Decision, kind_of, labels_decided
 from disambig.tabular.labels.label_columns import (
@@ -64,7 +66,7 @@ class TableTask:
     """Features, candidate sets and what else is known of the rows of a table."""
 
     plan: ColumnPlan
-    values: pd.DataFrame  # of the planned columns, ready for a transformer
+    values: Values  # of the planned columns, ready for a transformer
     given: CandidateLabels  # as in the table, before a person settled some rows
     candidates: CandidateLabels  # what predictions are judged against: with these rows settled
     training: CandidateLabels  # what models are trained on: the same, or with truth or other sets
@@ -89,8 +91,35 @@ class TableTask:
         return is_answered
 
 
+def method_for(
+    table: Table,
+    method: str | PartialLabelClassifier,
+    parameters: Mapping[str, Any] | None = None,
+) -> PartialLabelClassifier:
+    """Return the method for a table; of one on disk only networks learn, and one is the default."""
+    if not isinstance(table, TableOnDisk):
+        return chosen_method(method, parameters)
+    from disambig.methods.networks.base import NetworkClassifier  # slow to import
+
+    if isinstance(method, str) and method == DEFAULT_METHOD:
+        warn_caller(
+            f"The table stays on disk, where networks learn: the method is {DEFAULT_ON_DISK}."
+        )
+        method = DEFAULT_ON_DISK
+    chosen = chosen_method(method, parameters)
+    if isinstance(chosen, NetworkClassifier):
+        return chosen
+    learners = [name for name, each in all_methods().items() if issubclass(each, NetworkClassifier)]
+    known = join_names(learners, most=len(learners), longest=None)
+    raise ParameterError(
+        f"{chosen.card.name} needs all rows in memory, and the table stays on disk. Choose a "
+        f"method of networks ({known}), or read the whole table into memory: --memory SIZE (in "
+        "Python read_table)."
+    )
+
+
 def prepare_task(
-    frame: pd.DataFrame,
+    frame: Table,
     *,
     labels: Labels = "label",
     truth: str | None = None,
@@ -187,7 +216,7 @@ def _differ(one: CandidateLabels, other: CandidateLabels) -> BoolArray:
 
 
 def _read_labels(
-    frame: pd.DataFrame, labels: Labels
+    frame: Table, labels: Labels
 ) -> tuple[CandidateLabels, AnnotatorModel | None, list[str]]:
     """Return the candidate sets, who gave them, and what to know about how they were read."""
     annotators = None

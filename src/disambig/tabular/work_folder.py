@@ -21,6 +21,7 @@ from disambig._core.typing import AnyArray
 from disambig._version import __version__
 from disambig.engine.process_group import is_first_process, wait_for_other_processes
 from disambig.methods.base import PartialLabelClassifier
+from disambig.tabular.columns.values_on_disk import ValuesOnDisk
 from disambig.tabular.files.content import STANDARD_STREAM
 from disambig.tabular.files.npz_format import find_members, read_header
 from disambig.tabular.task import TableTask
@@ -200,7 +201,9 @@ def work_fingerprint(task: TableTask, method: PartialLabelClassifier, **settings
         repr(sorted(method.get_params().items(), key=str)),
         repr(sorted(settings.items())),
         list(map(repr, task.values.columns)),
-        pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
+        task.values.fingerprint
+        if isinstance(task.values, ValuesOnDisk)
+        else pd.util.hash_pandas_object(task.values, index=False).to_numpy(),
         task.candidates,
         task.training,
         task.learned,

@@ -122,18 +122,19 @@ class _Beginnings:
     def __init__(self, rows: CleanedTable, unaided: Mapping[int, Mapping[str, float]]) -> None:
         self._rows = rows
         self._unaided = unaided
-        self._names = DecidedRows(rows.values, rows.id).names()
+        self._decided = DecidedRows(rows.values, rows.id)
         _, self._columns = rows.candidates.pairs()
         self._starts, self._sizes = rows.candidates.starts, rows.candidates.sizes
         self._places = {name: i for i, name in enumerate(rows.candidates.classes.tolist())}
 
     def of(self, shown: IntArray) -> Iterator[list[Any]]:
         """Yield number, name, candidates, the likeliest first, and what each network says."""
-        for row in shown.tolist():
+        names = self._decided.names_of(shown.tolist())
+        for row, name in zip(shown.tolist(), names, strict=True):
             columns, confidences = self._candidates(row)
             order = np.argsort(-confidences, kind="stable").tolist()
             of_networks = [[one[i] for i in order] for one in self._rows.per_network.get(row, ())]
-            yield [row + 1, self._names[row], *likeliest_first(columns, confidences), of_networks]
+            yield [row + 1, name, *likeliest_first(columns, confidences), of_networks]
 
     def _candidates(self, row: int) -> tuple[IntArray, Any]:
         if row in self._unaided:

@@ -74,9 +74,9 @@ def _worst_rows(rows: CleanedTable, probability: FloatArray, label: IntArray) ->
         (str(classes[place]) if place >= 0 else MISSING for place in label[shown].tolist()),
     ]
     if rows.id is not None:
-        names = DecidedRows(rows.values, rows.id).names()
+        names = DecidedRows(rows.values, rows.id).names_of(shown.tolist())
         header.insert(1, rows.id)
-        columns.insert(1, (names[row] for row in shown.tolist()))
+        columns.insert(1, names)
     more = f"{len(ordered):,} rows are marked for this. " if len(ordered) > len(shown) else ""
     return Table(
         title="The rows whose set is most likely to miss it",

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
 
-import pandas as pd
-
 from disambig._core.errors import ParameterError
 from disambig._core.typing import IntArray
 from disambig.tabular.cleaned_table import CleanedTable
+from disambig.tabular.files.table_on_disk import Table
 from disambig.tabular.reasons.column_reading import hidden_columns
 from disambig.tabular.table_cells import find_column, text_of
 
@@ -47,7 +46,7 @@ def full_values(rows: CleanedTable, columns: Sequence[str], row: int) -> list[st
     return [shortened(text_of(cell) or "", LONGEST_TEXT) for cell in values.iloc[row]]
 
 
-def cells_of(values: pd.DataFrame, rows: IntArray) -> Iterator[list[str]]:
+def cells_of(values: Table, rows: IntArray) -> Iterator[list[str]]:
     """Yield the cells of some rows, column by column."""
     for name in values.columns:
         yield [shortened(text_of(cell) or "") for cell in values[name].iloc[rows]]
@@ -60,9 +59,7 @@ def shortened(text: str, longest: int = _LONGEST_VALUE) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def columns_that_fit(
-    values: pd.DataFrame, shown: IntArray, most: int
-) -> tuple[dict[str, list[str]], int]:
+def columns_that_fit(values: Table, shown: IntArray, most: int) -> tuple[dict[str, list[str]], int]:
     """Return the columns, from the left, whose values take no more bytes, and what they take."""
     fitting = {}
     used = 0

@@ -36,7 +36,7 @@ def test_a_small_file_may_need_two_gigabytes(tmp_path: Path) -> None:
     path.write_bytes(b"small")
     content = find_content(path)
     content.check_memory(2 * 10**9, "The array 'X'")
-    with pytest.raises(TableError, match="'X' of .*table.npz would take 3GB .*--max-memory 3.1GB"):
+    with pytest.raises(TableError, match="'X' of .*table.npz would take 3GB .*--memory 3.1GB"):
         content.check_memory(3 * 10**9 + 1, "The array 'X'")
 
 

@@ -310,7 +310,7 @@ def test_what_takes_too_much_memory_is_refused_before_it_is_expanded(
     variables = {name: value for name, value in small.items() if value is not None}
     io.savemat(path, variables, do_compression=True)
     tracemalloc.start()
-    with pytest.raises(TableError, match=r"The matrices of .*toys\.mat would take .*--max-memory"):
+    with pytest.raises(TableError, match=r"The matrices of .*toys\.mat would take .*--memory"):
         arrays.read_mat(FileContent(str(path), path, max_memory=10**6))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -279,7 +279,7 @@ def test_what_takes_too_much_memory_is_refused_before_it_is_expanded(
 ) -> None:
     write(path, **changes)
     tracemalloc.start()
-    with pytest.raises(TableError, match=r"The arrays of .*toys\.npz would take .*--max-memory"):
+    with pytest.raises(TableError, match=r"The arrays of .*toys\.npz would take .*--memory"):
         arrays.read_npz(FileContent(str(path), path, max_memory=10**6))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -104,7 +104,7 @@ def test_what_is_packed_from_too_many_bytes_is_refused_while_it_is_unpacked(suff
     bomb = packed_by(suffix, b"a,label\n" + b"1,cat\n" * 2_000_000)
     assert len(bomb) < 200_000
     path = write(f"bomb.csv{suffix}", bomb)
-    with pytest.raises(TableError, match=r"bomb.csv.* more than 5MB of memory.*--max-memory 10MB "):
+    with pytest.raises(TableError, match=r"bomb.csv.* more than 5MB of memory.*--memory 10MB "):
         read_table(path, max_memory="5MB")
 
 

@@ -36,27 +36,33 @@ _NO_ANSWERS = frozenset({
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-def find_suspicious(labelled: LabelledRows) -> list[Finding]:
-    """Return what looks wrong in the labels, the worst first."""
+def find_suspicious(
+    labelled: LabelledRows, with_values: LabelledRows | None = None
+) -> list[Finding]:
+    """Return what looks wrong in the labels, the worst first.
+
+    ``with_values`` are those of the rows whose features are looked at; by default all.
+    """
     if not len(labelled.candidates):
         return []
-    around = Neighbourhoods.of(labelled)
+    featured = with_values or labelled
+    around = Neighbourhoods.of(featured)
     found: tuple[Iterable[Finding], ...] = (
         _one_label(labelled),
         _labels_like_names(labelled),
-        leaking_columns(labelled),
+        leaking_columns(featured),
         _joined(labelled),
         _no_answers(labelled),
         _spelled_alike(labelled),
         _slips(labelled),
-        _repeated_rows(labelled),
+        _repeated_rows(featured),
         () if around is None else near_duplicates(around),
         () if around is None else disputed_sets(around),
         _full_sets(labelled),
         _in_nearly_all_rows(labelled),
         _always_together(labelled),
         never_without(labelled),
-        () if around is None else look_alike(labelled, around.where),
+        () if around is None else look_alike(featured, around.where),
         rare_labels(labelled),
         never_alone(labelled),
         _never_candidates(labelled),

@@ -29,6 +29,7 @@ from disambig.tabular.columns.plan import FeatureColumns, Names
 from disambig.tabular.columns.values import column_of_values
 from disambig.tabular.defaults import DEFAULT_PROMISE_STRENGTH
 from disambig.tabular.described.described_columns import DescribedColumns
+from disambig.tabular.files.table_on_disk import Table, TableOnDisk
 from disambig.tabular.labels.answers import answers_in_columns
 from disambig.tabular.labels.label_columns import (
     LabelColumns,
@@ -42,9 +43,12 @@ from disambig.tabular.listener import FitListener
 from disambig.tabular.table_model import TableModel
 from disambig.tabular.true_labels import read_truth
 
+# Of a table on disk: more would take minutes, and say the same.
+_ROWS_LOOKED_AT = 200_000
+
 
 def audit_table(
-    frame: pd.DataFrame,
+    frame: Table,
     *,
     labels: Labels = "label",
     truth: str | None = None,
@@ -66,8 +70,9 @@ def audit_table(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table, as ``read_table`` gives it.
+    frame : DataFrame or TableOnDisk
+        The table, as ``read_table`` gives it. Of one on disk all labels are read, and what features
+        say is looked at in some of its rows.
     labels : str, sequence of str, LabelColumns, CandidateLabels or AnnotatorModel, default="label"
         The column or columns of candidate labels. Annotators, of ``read_answers`` or of a
         ``LabelColumns`` with votes, are judged by each other.
@@ -170,12 +175,21 @@ def audit_table(
             findings.append(Finding("truth", str(error)))
     sets = audit_candidates(read.candidates)
     label_columns = label_column_names(labels, frame)
-    labelled = _labelled_rows(read, sets, values, column_of, several=len(label_columns) > 1)
+    in_memory = values if isinstance(values, pd.DataFrame) else None
+    labelled = _labelled_rows(read, sets, in_memory, column_of, several=len(label_columns) > 1)
+    looked_at, rows_looked_at = labelled, frame
+    if isinstance(frame, TableOnDisk):
+        looked_at, rows_looked_at = _some_rows(labelled, frame, values)
+        if len(rows_looked_at) < len(frame):
+            notices.append(
+                f"What features say was looked at in {row_count(len(rows_looked_at))}, from all "
+                "parts of the table; labels in all rows."
+            )
     findings += _unlabelled_rows(read)
-    noticed = _notice_groups(labelled, frame, (*label_columns, truth, id))
+    noticed = _notice_groups(looked_at, rows_looked_at, (*label_columns, truth, id))
     if noticed is not None:
         findings.append(Finding("groups_not_named", noticed.seen, noticed.advice))
-    findings += find_suspicious(labelled)
+    findings += find_suspicious(labelled, looked_at)
     judged_annotators = None if annotators is None else JudgedAnnotators.of(annotators)
     if judged_annotators is not None:
         findings += judged_annotators.findings()
@@ -200,7 +214,7 @@ def audit_table(
 
 
 def _with_groups(
-    read: LabelsInTable, groups: RowGroups, frame: pd.DataFrame
+    read: LabelsInTable, groups: RowGroups, frame: Table
 ) -> tuple[LabelsInTable, list[str]]:
     """Return the sets with the groups that were named, and notices about these."""
     rows = None if len(read.candidates) == len(frame) else ~read.empty
@@ -216,14 +230,30 @@ def _positions(read: LabelsInTable) -> IntArray:
 
 
 def _notice_groups(
-    labelled: LabelledRows, frame: pd.DataFrame, reserved: tuple[str | None, ...]
+    labelled: LabelledRows, frame: Any, reserved: tuple[str | None, ...]
 ) -> NoticedGroups | None:
     if len(labelled.numbers) < len(frame):
         frame = frame.iloc[labelled.numbers]
     return notice_groups(labelled.candidates, frame, labelled.values, reserved=reserved)
 
 
-def _read_labels(frame: pd.DataFrame, labels: Labels) -> LabelsInTable:
+def _some_rows(
+    labelled: LabelledRows, table: TableOnDisk, values: Any
+) -> tuple[LabelledRows, pd.DataFrame]:
+    """Return some labelled rows of a table on disk with their features, and the rows themselves."""
+    rows = np.intersect1d(table.sample(_ROWS_LOOKED_AT), labelled.numbers)
+    candidates = labelled.candidates[np.searchsorted(labelled.numbers, rows)]
+    some = replace(
+        labelled,
+        candidates=candidates,
+        audit=audit_candidates(candidates),
+        numbers=rows,
+        values=None if values is None or not len(rows) else values.take(rows).frame(),
+    )
+    return some, table.take(rows)
+
+
+def _read_labels(frame: Any, labels: Labels) -> LabelsInTable:
     if not isinstance(labels, CandidateLabels):
         return LabelColumns.of(labels).parse(frame)
     empty = np.zeros(len(frame), dtype=bool)

@@ -23,6 +23,7 @@ from disambig.tabular.columns.plan_notices import (
     LEAKING,
     leakage_notices,
     no_features_message,
+    not_on_disk,
     notices_of_kinds,
     text_notices,
     unusable_message,
@@ -37,9 +38,11 @@ from disambig.tabular.columns.values import (
     read_values,
     values_frame,
 )
+from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 from disambig.tabular.defaults import DELIMITER
 from disambig.tabular.described.described_columns import DescribedColumns
 from disambig.tabular.embeddings import check_embeddings
+from disambig.tabular.files.table_on_disk import TableOnDisk
 from disambig.tabular.labels.label_columns import LabelColumns, Labels, label_column_names
 from disambig.tabular.labels.row_groups import GROUPS, RowGroups
 from disambig.tabular.listener import FitListener
@@ -57,6 +60,10 @@ Names = str | Sequence[str]
 # A column of more values, or of a single label, is not taken for a column of labels.
 _MOST_VALUES = 1000
 _FEWEST_LABELS = 2
+_READ_WHOLE = (
+    f"Leave them out ({option('ignore')}), or read the whole table: --memory SIZE (in Python "
+    "read_table)."
+)
 
 
 class FeatureColumns:
@@ -171,7 +178,7 @@ def plan_columns(
     -------
     plan : ColumnPlan
         The features.
-    values : DataFrame
+    values : DataFrame or ValuesOnDisk
         What ``column_values`` returns for the plan. Read here, because a column is judged by what
         it holds, and to read it again would take as long.
     notices : list of str
@@ -203,6 +210,8 @@ def plan_columns(
     results = [name for name in added if cleaned and name in names]
     kinds: dict[str, ColumnKind] = {}
     read: dict[str, tuple[PlannedColumn, list[Any] | AnyArray]] = {}
+    on_disk = isinstance(frame, TableOnDisk)
+    left_on_disk: list[str] = []  # texts and images, which are described by what they hold together
     unusable: list[UnusableColumnError] = []
     wanted = set(names) - set(results)
 
@@ -214,24 +223,30 @@ def plan_columns(
             )
             if name not in codes and name not in texts:
                 kind = kinds[name] = described_kind(cells, kind, described)
-            if kind.kind == "image" or (kind.kind == "text" and described.text_model is not None):
+            learned = by_hand or kind.kind not in LEAKING
+            if on_disk and learned and kind.feature in ("image", "text"):
+                left_on_disk.append(name)
+            elif kind.kind == "image" or (kind.kind == "text" and described.text_model is not None):
                 planned, describer = plan_described(name, kind.kind, described)
                 numbers = read_described(cells, planned, described, listener, describer)
                 read[name] = planned, numbers
-            elif kind.feature is not None and (by_hand or kind.kind not in LEAKING):
+            elif kind.feature is not None and learned:
                 planned = PlannedColumn.of(name, kind)
-                read[name] = planned, read_values(cells, planned)
+                values = read_values(cells, planned)
+                read[name] = planned, [] if on_disk else values
         except UnusableColumnError as error:
             unusable.append(error)
 
-    for name, column in frame.items():
+    for name in names:
         if name in wanted:
-            look_at(name, column, decimal)
+            look_at(name, frame[name], decimal)
     if decimal is None and _has_decimal_commas(frame, kinds):
         for name in [name for name, kind in kinds.items() if kind.both_decimals]:
             read.pop(name, None)
             look_at(name, frame[name], ",")
         _remark_on_points(frame, kinds)
+    if left_on_disk and (by_hand or texts.intersection(left_on_disk)):
+        raise TableError(f"{not_on_disk(left_on_disk)} {_READ_WHOLE}")
     if unusable and by_hand:
         raise TableError(unusable_message(unusable, kinds))
     # Booleans and numbers are other things even where labels are called yes and no, or 0 and 1.
@@ -251,12 +266,17 @@ def plan_columns(
         embeddings=0 if matrix is None else matrix.shape[1],
     )
     check_models_have_columns(plan, described)
-    values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
+    values: Values
+    if isinstance(frame, TableOnDisk):
+        values = ValuesOnDisk(frame, plan, embeddings=matrix)
+    else:
+        values = values_frame(plan, [arrays for _, arrays in in_order], len(frame), matrix)
     notices = [
         *leakage_notices(leaking, results),
         *unusable_notices(unusable),
         *writing_notices(kinds, plan.names),
         *text_notices(plan, named=texts),
+        *([not_on_disk(left_on_disk)] if left_on_disk else []),
         *notices_of_kinds(kinds, set(plan.names)),
         *described_notices(plan),
     ]

@@ -153,3 +153,13 @@ def _left_out_notice(kind: str, names: list[str]) -> str:
     if kind == "names":
         keep = f"use {option('text')} to learn from {'its' if one else 'their'} words"
     return f"{start}, because {they} can give the label away; {keep}."
+
+
+def not_on_disk(names: list[str]) -> str:
+    """Say that texts and images are not learned from where a table stays on disk."""
+    one = len(names) == 1
+    return (
+        f"Texts and images are not learned from where the table stays on disk: "
+        f"{join_names(map(repr, names))} {'is' if one else 'are'} left out. Embeddings of them, "
+        "as columns of numbers, are."
+    )

@@ -1,8 +1,8 @@
 """Columns become features: gaps filled, clipped to the range seen in training, scaled, encoded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import chain, compress
 from typing import Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from disambig.methods.feature_scales import FeatureScale
 from disambig.solvers.reduction import Reduction
 from disambig.tabular.columns.text_features import TextFeatures
 from disambig.tabular.columns.values import CategoryCodes, ColumnPlan, Record, ValueNames
+from disambig.tabular.columns.values_on_disk import Values, ValuesOnDisk
 
 _SCALER = "scaler."
 _RANKS = "ranks."
@@ -88,16 +89,25 @@ class FeatureTransformer:
     @classmethod
     def fit(
         cls,
-        values: pd.DataFrame,
+        values: Values,
         plan: ColumnPlan,
         *,
         scaling: Literal["standard", "none"],
         sparse: bool = False,
+        n_embeddings: int | None = None,
     ) -> Self:
         """Learn from what ``column_values`` returned for a plan; ``scaling`` is that of numbers.
 
-        With ``sparse``, features are sparse if there are texts among them.
+        With ``sparse``, features are sparse if there are texts among them. Of values on disk one
+        column is in memory at a time, all rows of it. ``n_embeddings`` is how many there are, if
+        these values hold but some of them.
         """
+        if isinstance(values, ValuesOnDisk):
+            parts = [
+                cls.fit(of_column, part, scaling=scaling, n_embeddings=plan.embeddings)
+                for part, of_column in values.by_column()
+            ]
+            return cls._joined(parts, plan, scaling, sparse=sparse)
         names = ValueNames.of(plan)
         learned = _learn_numbers(values, names.numbers, scaling)
         have_gaps = set(compress(names.numbers, learned["gaps"].tolist()))
@@ -124,7 +134,8 @@ class FeatureTransformer:
         if scale is not None and scaling == "standard":
             scale.learned["scale_"][names.places(names.repeating)] /= _WEIGHT_OF_REPEATING
             for block in names.blocks:
-                longer = np.sqrt(len(block)) / _LENGTH
+                length = n_embeddings if n_embeddings and not plan.columns else len(block)
+                longer = np.sqrt(length) / _LENGTH
                 scale.learned["scale_"][names.places(block)] *= max(1.0, longer)
         ranks = None
         if tails:
@@ -136,6 +147,47 @@ class FeatureTransformer:
         if not texts or sparse:
             return made
         return replace(made, reduction=Reduction.fit(made._of_texts(values)))
+
+    @classmethod
+    def _joined(
+        cls,
+        parts: Sequence[Self],
+        plan: ColumnPlan,
+        scaling: Literal["standard", "none"],
+        *,
+        sparse: bool,
+    ) -> Self:
+        """Return what was learned of every column of a plan by itself as one transformer."""
+        numbers = ValueNames.of(plan).numbers
+        # Parts of a date may be called otherwise where another column has that name.
+        name_of = dict(zip(chain.from_iterable(p.numbers for p in parts), numbers, strict=True))
+        spikes, categories = (
+            dict(chain.from_iterable(getattr(part.state, name).items() for part in parts))
+            for name in ("spikes", "categories")
+        )
+        state = TransformerState(
+            scaling=scaling,
+            gaps=[name_of[name] for part in parts for name in part.state.gaps],
+            categories=categories,
+            tails=[name for part in parts for name in part.state.tails],
+            spikes=spikes,
+            sparse=sparse,
+        )
+        medians, low, high = (
+            np.concatenate([np.zeros(0), *[getattr(part, name) for part in parts]])
+            for name in ("medians", "low", "high")
+        )
+        scales = [part.scale for part in parts if part.scale is not None]
+        ranks = [part.ranks for part in parts if part.ranks is not None]
+        return cls(
+            numbers,
+            medians,
+            low,
+            high,
+            _side_by_side(scales) if scales else None,
+            _side_by_side(ranks) if ranks else None,
+            state,
+        )
 
     @property
     def categories(self) -> list[str]:
@@ -344,6 +396,15 @@ def _rebuilt(
     if scale.n_features != n_columns:
         raise ValueError(f"every {what} needs a scale")
     return scale
+
+
+def _side_by_side(scales: Sequence[FeatureScale]) -> FeatureScale:
+    """Return one scale of all columns that several have learned."""
+    names = scales[0].learned
+    learned = {
+        name: np.concatenate([scale.learned[name] for scale in scales], axis=-1) for name in names
+    }
+    return FeatureScale(scales[0].kind, learned)
 
 
 def _prefixed(arrays: Mapping[str, AnyArray], prefix: str) -> dict[str, AnyArray]:

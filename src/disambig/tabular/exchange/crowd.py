@@ -162,5 +162,5 @@ def _delimited(queue: Queue, *, prefix: str, delimiter: str) -> bytes:
     names = dict.fromkeys(name for row in queue.rows for name in row.data)
     cells = {f"{prefix}{name}": [row.data.get(name) for row in queue.rows] for name in names}
     stream = io.BytesIO()
-    write_delimited(pd.DataFrame(cells, dtype=object), stream, delimiter=delimiter)
+    write_delimited([pd.DataFrame(cells, dtype=object)], stream, delimiter=delimiter)
     return stream.getvalue()

@@ -19,6 +19,7 @@ STANDARD_STREAM = "-"
 # that were not packed take a few times their size.
 _ANY_FILE = 2 * 10**9
 _PER_BYTE = 10
+PARQUET = ".parquet"
 _READ_AT_ONCE = 1 << 20
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
@@ -48,7 +49,9 @@ class FileContent:
     @property
     def size(self) -> int:
         """How many bytes there are."""
-        return len(self.content) if self.path is None else self.path.stat().st_size
+        if self.path is None:
+            return len(self.content)
+        return sum(file.stat().st_size for file in parquet_files(self.path))
 
     @property
     def memory_limit(self) -> int:
@@ -70,7 +73,7 @@ class FileContent:
             raise TableError(
                 f"{what} of {self.name} would take {takes} of memory. The limit is "
                 f"{describe_size(limit)}, because a small file can claim to hold anything. If you "
-                f"trust it, raise the limit: --max-memory {enough} (in Python max_memory=)."
+                f"trust it, raise the limit: --memory {enough} (in Python max_memory=)."
             )
 
 
@@ -85,7 +88,8 @@ def find_content(
         return _read_once("standard input", sys.stdin.buffer, limit)
     path = Path(source)
     if path.is_dir():
-        raise TableError(f"A table is a file. {path} is a folder. Give the path of a file in it.")
+        check_folder(path)
+        return FileContent(str(path), path, max_memory=limit)
     if path.is_file():
         packed = FileContent(str(path), path, max_memory=limit)
         if packing_of(path) is None:
@@ -103,6 +107,28 @@ def find_content(
                 "path of a file."
             )
         return _read_once(str(path), stream, limit)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a folder that is not a table."""
+    if not parquet_files(path):
+        raise TableError(
+            f"A table is a file, or a folder of {PARQUET} files. {path} is a folder without any. "
+            "Give the path of a file in it."
+        )
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the Parquet files of a table: the file itself, or those in a folder or below it."""
+    if not path.is_dir():
+        return [path]
+    # Tools such as Spark put files beside the data whose names begin with a dot or underscore.
+    return sorted(
+        file
+        for file in path.rglob(f"*{PARQUET}")
+        if file.is_file()
+        and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+    )
 
 
 def _read_once(name: str, stream: BinaryIO, limit: int | None) -> FileContent:

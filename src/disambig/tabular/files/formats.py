@@ -4,7 +4,7 @@ import errno
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _FILES = "disambig.tabular.files"
 
-Writer = Callable[[Any, BinaryIO], None]
+Writer = Callable[[Iterable[Any], BinaryIO], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,11 @@ class Format:
     reader: str
     # Takes a data frame, a binary stream and, where the format has one, a delimiter.
     writer: str | None = None
+    in_blocks: bool = False  # whether the writer takes data frames, one after the other
     delimiter: str | None = None  # the usual one, where another can be chosen
     has_encoding: bool = False  # whether it is text, whose encoding can be chosen
     is_dataset: bool = False  # whether the reader returns a PartialLabelDataset
+    in_folders: bool = False  # whether several files in a folder are one table
     library: str | None = None  # the package that reads and writes it
     extra: str | None = None  # the extra of disambig that installs it
     holds_more: str = ""  # what a file may hold besides the table, and would lose if overwritten
@@ -68,7 +70,7 @@ class Format:
         self, content: FileContent, *, delimiter: str | None = None, encoding: str | None = None
     ) -> Any:
         """Return what the reader makes of a file."""
-        options: dict[str, Any] = self._delimiter_option(delimiter)
+        options: dict[str, Any] = self.delimiter_option(delimiter)
         if options:
             # A delimiter that was given is not doubted.
             options["check_delimiter"] = delimiter is None
@@ -83,18 +85,20 @@ class Format:
         return self._resolve(self.reader)(content, **options)
 
     def find_writer(self, delimiter: str | None = None) -> "Writer":
-        """Return what writes a data frame to a stream."""
+        """Return what writes data frames of one table, one only unless ``in_blocks``."""
         if self.writer is None:
             known = one_of(each.name for each in FORMATS if each.writer)
             raise TableError(f"Tables are written as {known}. Got {self.name!r}.")
-        return partial(self._resolve(self.writer), **self._delimiter_option(delimiter))
+        writer = partial(self._resolve(self.writer), **self.delimiter_option(delimiter))
+        return writer if self.in_blocks else partial(_write_one, writer)
 
     def _resolve(self, name: str) -> Any:
         if self.library is not None and self.extra is not None:
             import_extra(self.library, extra=self.extra)
         return pkgutil.resolve_name(name)
 
-    def _delimiter_option(self, given: str | None) -> dict[str, str]:
+    def delimiter_option(self, given: str | None) -> dict[str, str]:
+        """Return the delimiter to read or write with, checked; nothing for formats without one."""
         if given is None:
             return {} if self.delimiter is None else {"delimiter": self.delimiter}
         if self.delimiter is None:
@@ -116,6 +120,7 @@ _CSV = Format(
     suffixes=(".csv",),
     reader=f"{_FILES}.text:read_delimited",
     writer=f"{_FILES}.text:write_delimited",
+    in_blocks=True,
     delimiter=",",
     has_encoding=True,
 )
@@ -127,6 +132,7 @@ FORMATS = (
         suffixes=(".jsonl", ".ndjson"),
         reader=f"{_FILES}.json_lines:read_json_lines",
         writer=f"{_FILES}.json_lines:write_json_lines",
+        in_blocks=True,
         has_encoding=True,
     ),
     Format(
@@ -141,6 +147,8 @@ FORMATS = (
         suffixes=(".parquet",),
         reader=f"{_FILES}.parquet:read_parquet",
         writer=f"{_FILES}.parquet:write_parquet",
+        in_blocks=True,
+        in_folders=True,
         library="pyarrow",
         extra="parquet",
     ),
@@ -169,13 +177,20 @@ def suffixes_of(formats: Iterable[Format]) -> list[str]:
     return [suffix for each in formats for suffix in each.suffixes]
 
 
-def find_format(path: str | os.PathLike[str], given: str | None = None) -> Format | None:
-    """Return the format with a given name, or the one that the suffix of a file says, if any."""
+def find_format(
+    path: str | os.PathLike[str], given: str | None = None, *, folders: bool = True
+) -> Format | None:
+    """Return the format with a given name, or the one that the suffix of a file says, if any.
+
+    With ``folders``, the one of files in a folder for that.
+    """
     if given is not None:
         by_name = {each.name: each for each in FORMATS}
         if given not in by_name:
             raise UnknownNameError("format of tables", given, list(by_name))
         return by_name[given]
+    if folders and os.path.isdir(path):  # noqa: PTH112 - for any name, however long
+        return next(each for each in FORMATS if each.in_folders)
     suffix = without_packing(path).suffix.lower()
     found = next((each for each in FORMATS if suffix in each.suffixes), None)
     # Other formats are packed in themselves.
@@ -192,7 +207,7 @@ def split_name(path: str | os.PathLike[str]) -> tuple[str, str]:
 def _need_format(path: str | os.PathLike[str], given: str | None, *, to_write: bool) -> Format:
     """Return the format of a file; a standard stream is CSV unless another one is given."""
     to_stream = os.fspath(path) == STANDARD_STREAM
-    found = find_format(path, "csv" if to_stream and given is None else given)
+    found = find_format(path, "csv" if to_stream and given is None else given, folders=not to_write)
     if found is None:
         known = [each for each in FORMATS if each.writer or not to_write]
         suffixes = split_name(path)[1]
@@ -261,8 +276,9 @@ def read_table(
     ----------
     source : str or path
         A ``.csv``, ``.tsv``, ``.json``, ``.jsonl`` (or ``.ndjson``), ``.parquet``, ``.xlsx``,
-        ``.mat`` or ``.npz`` file, or ``"-"`` for standard input. Text may be packed, as in
-        ``.csv.gz``, ``.bz2``, ``.xz``, ``.zip`` and ``.zst``. Cells of CSV and TSV stay strings, as
+        ``.mat`` or ``.npz`` file, a folder of ``.parquet`` files that are one table, or ``"-"`` for
+        standard input. Text may be packed, as in ``.csv.gz``, ``.bz2``, ``.xz``, ``.zip`` and
+        ``.zst``. Cells of CSV and TSV stay strings, as
         they are written; other formats keep their types. The arrays of a ``.mat`` or ``.npz``
         become columns of features and a column ``label`` with lists of labels.
     format : str, optional
@@ -365,15 +381,29 @@ def write_table(
     ...     path.read_text(encoding="utf-8").splitlines()
     ['size,label', '1,cat|dog', '2,dog']
     """
-    if delimiter is None and _need_format(target, format, to_write=True).name == "csv":
-        delimiter = frame.attrs.get(DELIMITER)
-    writer = find_writer(target, format=format, delimiter=delimiter)
-    named = frame.set_axis(check_names(frame.columns, "The table"), axis=1)
-    if excel_safe and _need_format(target, format, to_write=True).delimiter is not None:
-        from disambig.tabular.files.spreadsheet import without_formulas  # pandas comes with it
+    write_blocks(
+        [frame], target, format=format, delimiter=delimiter, excel_safe=excel_safe, like=frame
+    )
 
-        named = without_formulas(named)
-        check_names(named.columns, "The table for a spreadsheet")
+
+def write_blocks(
+    blocks: Iterable[Any],
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    excel_safe: bool = False,
+    like: Any = None,
+) -> None:
+    """Write data frames, one after the other, as one table; a file appears when it is complete.
+
+    A CSV has the delimiter of the table that it is ``like``, unless another is given.
+    """
+    if delimiter is None and _need_format(target, format, to_write=True).name == "csv":
+        delimiter = None if like is None else like.attrs.get(DELIMITER)
+    writer = find_writer(target, format=format, delimiter=delimiter)
+    is_text = _need_format(target, format, to_write=True).delimiter is not None
+    named = _checked(blocks, excel_safe=excel_safe and is_text)
     try:
         if os.fspath(target) == STANDARD_STREAM:
             _write_to_output(named, writer)
@@ -386,6 +416,35 @@ def write_table(
         ) from error
     except OSError as error:
         raise unwritable(target, error) from error
+
+
+def check_takes_blocks(target: str | os.PathLike[str]) -> None:
+    """Refuse a format whose files are written at once, for a table that is not in memory."""
+    record = _need_format(target, None, to_write=True)
+    if not record.in_blocks:
+        known = one_of(each.name for each in FORMATS if each.in_blocks)
+        raise TableError(
+            f"A table that stays on disk is written as {known}. Got {record.name!r}. Name another "
+            "file."
+        )
+
+
+def _write_one(
+    writer: Callable[[Any, BinaryIO], None], frames: Iterable[Any], stream: BinaryIO
+) -> None:
+    (frame,) = frames
+    writer(frame, stream)
+
+
+def _checked(blocks: Iterable[Any], *, excel_safe: bool) -> Iterator[Any]:
+    for block in blocks:
+        named = block.set_axis(check_names(block.columns, "The table"), axis=1)
+        if excel_safe:
+            from disambig.tabular.files.spreadsheet import without_formulas  # pandas comes with it
+
+            named = without_formulas(named)
+            check_names(named.columns, "The table for a spreadsheet")
+        yield named
 
 
 def find_writer(
@@ -424,29 +483,31 @@ def unwritable(target: str | os.PathLike[str], error: OSError) -> Exception:
     )
 
 
-def _write_packed(writer: Writer, suffix: str, name: str, frame: Any, stream: BinaryIO) -> None:
+def _write_packed(
+    writer: Writer, suffix: str, name: str, frames: Iterable[Any], stream: BinaryIO
+) -> None:
     with pack(suffix, stream, name) as packed:
-        writer(frame, packed)
+        writer(frames, packed)
 
 
-def _write_to_file(frame: Any, path: Path, writer: Writer) -> None:
+def _write_to_file(frames: Iterable[Any], path: Path, writer: Writer) -> None:
     if path.exists() and not path.is_file():
         # A device or a pipe, such as /dev/null, is written to and never replaced.
         with path.open("wb") as stream:
-            writer(frame, stream)
+            writer(frames, stream)
         return
     # A link stays, and its target is replaced.
     with write_atomically(path.resolve()) as temporary, temporary.open("wb") as stream:
-        writer(frame, stream)
+        writer(frames, stream)
 
 
-def _write_to_output(frame: Any, writer: Writer) -> None:
+def _write_to_output(frames: Iterable[Any], writer: Writer) -> None:
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
         raise TableError("Standard output takes no bytes here. Write to a file.")
     try:
         sys.stdout.flush()
-        writer(frame, stream)
+        writer(frames, stream)
         stream.flush()
     except BrokenPipeError:
         # The reader has closed the pipe. Python flushes once more when it ends, now into nothing.

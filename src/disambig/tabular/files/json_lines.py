@@ -112,9 +112,9 @@ def after_space(text: str, start: int = 0) -> int:
     return start if space is None else space.end()
 
 
-def write_json_lines(frame: Any, stream: BinaryIO) -> None:
+def write_json_lines(frames: Iterable[Any], stream: BinaryIO) -> None:
     """Write one object a row, in UTF-8; missing values are null, lists stay lists."""
-    for lines in json_objects(frame):
+    for lines in chain.from_iterable(map(json_objects, frames)):
         stream.write("".join(f"{line}\n" for line in lines).encode())
 
 

@@ -1,32 +1,41 @@
 """Parquet, read and written by pyarrow."""
 
+from collections.abc import Iterable
 from operator import mul
 from typing import Any, BinaryIO
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
 from disambig._core.messages import plural, row_count, row_name
-from disambig.tabular.files.content import FileContent
+from disambig.tabular.defaults import ARROW_TYPES
+from disambig.tabular.files.arrow_frames import bytes_of_value, frame_of, is_text
+from disambig.tabular.files.content import FileContent, parquet_files
+from disambig.tabular.files.parquet_pieces import ParquetPieces
 from disambig.tabular.files.text import BYTES_OF_COLUMN
 from disambig.tabular.table_cells import cell_text
 
 
 def read_parquet(source: FileContent) -> Any:
-    """Return a data frame; lists in cells are Python lists, integers with gaps stay integers."""
+    """Return a data frame of a file, or of all files in a folder.
+
+    Lists in cells are Python lists, integers with gaps stay integers.
+    """
+    if source.path is not None and source.path.is_dir():
+        pieces = ParquetPieces.open(source.path)
+        n_files = plural(len(parquet_files(source.path)), "file")
+        what = f"The table of {row_count(pieces.n_rows)} in {n_files}"
+        source.check_memory(pieces.memory, what)
+        return pieces.frame()
     try:
         # Opened here: pyarrow would read columns out of the path of a file that it opens.
         with source.open() as stream:
             _check_size(source, stream)
             table = _read_table(source, stream)
         _check_text(source, table)
-        frame = _with_index_as_columns(table.to_pandas(integer_object_nulls=True))
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            if pa.types.is_nested(column.type) and name in frame.columns:
-                frame[name] = pd.Series(column.to_pylist(), dtype=object)
+        frame = frame_of(table)
     except TableError:
         raise
     # Damaged files make pyarrow and pandas raise anything.
@@ -40,16 +49,38 @@ def read_parquet(source: FileContent) -> Any:
     return frame
 
 
-def write_parquet(frame: Any, stream: BinaryIO) -> None:
-    """Write a data frame; a column of values of several kinds is written as text."""
-    columns = {name: _arrow_column(column) for name, column in frame.items()}
-    pq.write_table(pa.table(columns), stream)
+def write_parquet(frames: Iterable[Any], stream: BinaryIO) -> None:
+    """Write data frames of one table; a column of values of several kinds is written as text.
+
+    Where there are several, types are those that the first says, or its ``attrs``.
+    """
+    writer = None
+    for frame in frames:
+        table = pa.table({name: _arrow_column(column) for name, column in frame.items()})
+        if writer is None:
+            known = frame.attrs.get(ARROW_TYPES, {})
+            fields = [(name, known.get(name, table[name].type)) for name in table.column_names]
+            writer = pq.ParquetWriter(stream, pa.schema(fields))
+        writer.write_table(_in_types(table, frame, writer.schema))
+    if writer is not None:
+        writer.close()
 
 
-def _with_index_as_columns(frame: Any) -> Any:
-    """Make the index of pandas the first columns, unless it only counts the rows."""
-    only_counts = frame.index.nlevels == 1 and pd.api.types.is_integer_dtype(frame.index.dtype)
-    return frame.reset_index(drop=only_counts and frame.index.name is None)
+def _in_types(table: Any, frame: Any, schema: Any) -> Any:
+    """Return a table in the types of the first; what fits none of them is refused."""
+    if table.schema.equals(schema):
+        return table
+    columns = {}
+    for field in schema:
+        column = table[field.name]
+        try:
+            columns[field.name] = column.cast(field.type)
+        except pa.ArrowException:
+            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+                raise
+            texts = [cell_text(value) for value in frame[field.name]]
+            columns[field.name] = pa.array(texts, type=field.type)
+    return pa.table(columns, schema=schema)
 
 
 def _arrow_column(column: Any) -> Any:
@@ -66,7 +97,7 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
     """Refuse a file whose columns would take too much memory, before any of them is read."""
     file = pq.ParquetFile(stream)
     metadata = file.metadata
-    widths = [_bytes_of_value(field.type) for field in file.schema_arrow]
+    widths = [bytes_of_value(field.type) for field in file.schema_arrow]
     names = {name: place for place, name in enumerate(file.schema_arrow.names)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     needed = BYTES_OF_COLUMN * metadata.num_columns
@@ -106,19 +137,6 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
                 source.check_memory(needed := needed + batch.nbytes, what)
 
 
-def _bytes_of_value(kind: Any) -> int:
-    types = pa.types
-    if types.is_fixed_size_binary(kind):
-        return 100 + 2 * int(kind.byte_width)
-    as_objects = (
-        *(types.is_nested, types.is_decimal, types.is_date, types.is_time),
-        *(types.is_binary, types.is_large_binary),
-    )
-    if any(is_kind(kind) for is_kind in as_objects):
-        return 100
-    return 8 if types.is_primitive(kind) else 16
-
-
 def _text_bytes(array: Any) -> int:
     """Return the bytes of all texts of an array, those that it holds once for many cells."""
     types, kind = pa.types, array.type
@@ -143,7 +161,7 @@ def _check_text(source: FileContent, table: Any) -> None:
         except pa.ArrowInvalid as error:
             if not _is_about_text(error):
                 raise
-            row = next(row for row in range(len(column)) if not _is_text(column[row]))
+            row = next(row for row in range(len(column)) if not is_text(column[row]))
             raise _not_text(source, name, f" in {row_name(row)}") from error
 
 
@@ -163,14 +181,6 @@ def _read_table(source: FileContent, stream: BinaryIO) -> Any:
 
 def _is_about_text(error: Exception) -> bool:
     return "UTF8" in str(error)
-
-
-def _is_text(cell: Any) -> bool:
-    try:
-        cell.as_py()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _not_text(source: FileContent, column: str, where: str = "") -> TableError:

@@ -3,7 +3,7 @@
 import csv
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -30,6 +30,7 @@ from disambig.tabular.table_cells import cell_text
 
 # Few enough for a processor's cache, and many enough to make calls between them cheap.
 _ROWS_AT_ONCE = 2_000
+_ROWS_IN_BLOCK = 50_000
 # As objects, which take many times the memory that they take in the end.
 CELLS_AT_ONCE = 4_000_000
 BYTES_OF_COLUMN = 2_000  # of a table, whatever is in it
@@ -53,30 +54,90 @@ def read_delimited(
     Another delimiter is taken if it fits all lines and the usual one does not, unless
     ``check_delimiter`` is false; the frame says so in its ``attrs``.
     """
+    layout, attrs = layout_of(
+        source, delimiter=delimiter, encoding=encoding, check_delimiter=check_delimiter
+    )
     with _cells_of_any_length():
-        with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
-            first_lines = list(islice(lines, LINES_LOOKED_AT))
-        layout = find_layout(first_lines, delimiter, source.name, is_given=not check_delimiter)
         try:
             frame = _read_quickly(source, layout, encoding)
         except (csv.Error, _FaultyRowError):
             _raise_first_fault(source, layout, encoding)
-    is_usual = layout.delimiter == delimiter and delimiter in _USUAL
-    # Without the quotes of R, spaces would not be found again.
-    if not is_usual and (layout.delimiter != " " or delimiter == " "):
-        frame.attrs[DELIMITER] = layout.delimiter
+    frame.attrs.update(attrs)
     return frame
 
 
-def write_delimited(frame: Any, stream: BinaryIO, *, delimiter: str) -> None:
-    """Write a data frame; missing values become empty cells, lists and mappings JSON."""
+def delimited_blocks(source: FileContent, layout: Layout, encoding: str | None) -> Iterator[Any]:
+    """Yield the rows of a file as data frames of strings, as ``read_delimited`` reads them."""
+    with _cells_of_any_length():
+        try:
+            yield from _without_blank_end(source, layout, encoding)
+        except (csv.Error, _FaultyRowError):
+            _raise_first_fault(source, layout, encoding)
+
+
+def _without_blank_end(source: FileContent, layout: Layout, encoding: str | None) -> Iterator[Any]:
+    n_held, n_rows = 0, 0  # blank rows that may be the end, and all others
+    with _open_rows(source, layout, encoding) as (reader, names, n_names):
+        n_blank = count_blank_end(names)
+        kept = check_names(names[: len(names) - n_blank] or names, source.name)
+        dtype = pd.Series([""], dtype="str").dtype
+        at_once = max(1, min(_ROWS_IN_BLOCK, CELLS_AT_ONCE // len(names)))
+        while rows := list(islice(reader, at_once)):
+            rows = [row for row in rows if not _is_blank(row, len(names))]
+            if any(len(row) != len(names) for row in rows):
+                raise _FaultyRowError
+            if any(any(row[len(kept) :]) for row in rows) and n_blank:
+                check_names(names, source.name)  # one of them is missing
+            filled = [any(cell.strip() for cell in row) for row in rows]
+            end = len(rows) - next(
+                (i for i, is_filled in enumerate(filled[::-1]) if is_filled), len(rows)
+            )
+            if len(names) == 1:  # in a table of one column, an empty cell is one
+                end = len(rows)
+            if end:
+                rows = [[""] * len(names)] * n_held + rows
+                cells = zip(*rows[: n_held + end], strict=True)
+                arrays = [pd.array(list(column), dtype=dtype) for column in cells]
+                yield pd.DataFrame(dict(zip(kept, arrays, strict=False)), copy=False)
+                n_rows, n_held = n_rows + n_held + end, len(rows) - n_held - end
+            else:
+                n_held += len(rows)
+    if not n_rows:
+        raise TableError(f"{source.name} needs at least one row. It holds a header only.")
+    notice_blank_end(source.name, n_blank, n_held)
+    if len(names) > n_names and not n_blank:
+        notice_row_names(source.name)
+
+
+def layout_of(
+    source: FileContent, *, delimiter: str, encoding: str | None, check_delimiter: bool = True
+) -> tuple[Layout, dict[str, str]]:
+    """Return how a file is laid out, and what frames of it say of that in their ``attrs``."""
+    with _cells_of_any_length():
+        with decode_lines(source, encoding, partial(_place, delimiter)) as lines:
+            first_lines = list(islice(lines, LINES_LOOKED_AT))
+        layout = find_layout(first_lines, delimiter, source.name, is_given=not check_delimiter)
+    is_usual = layout.delimiter == delimiter and delimiter in _USUAL
+    # Without the quotes of R, spaces would not be found again.
+    is_said = not is_usual and (layout.delimiter != " " or delimiter == " ")
+    return layout, {DELIMITER: layout.delimiter} if is_said else {}
+
+
+def write_delimited(frames: Iterable[Any], stream: BinaryIO, *, delimiter: str) -> None:
+    """Write data frames of one table; missing values become empty cells, lists and mappings JSON.
+
+    The header is written once.
+    """
     lines = _LineFeedStream(stream)
-    rows = max(_FEWEST_WRITTEN_AT_ONCE, _CELLS_WRITTEN_AT_ONCE // frame.shape[1])
-    for start in range(0, max(len(frame), 1), rows):
-        _with_texts(frame.iloc[start : start + rows]).to_csv(
-            lines, sep=delimiter, index=False, header=start == 0, lineterminator="\r\n",
-            chunksize=rows, encoding="utf-8",
-        )  # fmt: skip
+    header = True
+    for frame in frames:
+        rows = max(_FEWEST_WRITTEN_AT_ONCE, _CELLS_WRITTEN_AT_ONCE // frame.shape[1])
+        for start in range(0, max(len(frame), 1), rows):
+            _with_texts(frame.iloc[start : start + rows]).to_csv(
+                lines, sep=delimiter, index=False, header=header, lineterminator="\r\n",
+                chunksize=rows, encoding="utf-8",
+            )  # fmt: skip
+            header = False
     if lines.n_with_nul:
         warn_caller(
             f"{row_count(lines.n_with_nul)} held NUL characters, which text cannot: each was "

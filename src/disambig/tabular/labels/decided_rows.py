@@ -1,6 +1,7 @@
 """Which rows of a table decisions are about, and what a table of decisions says of them."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,13 @@ class DecidedRows:
                 "belong to this table."
             )
         return row - 1
+
+    def names_of(self, rows: Iterable[int]) -> list[str]:
+        """Return the names of some rows, by their positions from 0."""
+        if self._rows_of_id is None:
+            return [str(row + 1) for row in rows]
+        names = self.names()
+        return [names[row] for row in rows]
 
     def names(self) -> list[str]:
         """Return the names that decisions use for all rows; refuse blank and repeated ones."""
