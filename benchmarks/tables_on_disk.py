@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from disambig.bench.figure_style import COLORS, figure_style, save_figure_as
 from results_page import FOLDER, markdown_table, write_page
@@ -40,6 +41,7 @@ COMMANDS = {
 }  # fmt: skip
 OUTPUTS = ("predicted.parquet", "clean.parquet")
 MOST_GIGABYTES = 3
+SECONDS = (10, 30, 100, 300, 1_000, 3_000)
 
 
 def write_big_table(folder: Path, n_rows: int) -> None:
@@ -100,6 +102,12 @@ def draw(results: dict[int, dict[str, tuple[float, float]]]) -> Figure:
     slowest = max(results[sizes[0]][title][0] for title in COMMANDS)
     seconds.plot(ends, slowest * ends / ends[0], ":", color="0.5", label="in proportion to rows")
     seconds.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds")
+    ticks = [tick for tick in SECONDS if tick < max(seconds.get_ylim())]
+    seconds.set_yticks(ticks, labels=[f"{tick:,}" for tick in ticks])
+    for axis in (seconds.xaxis, seconds.yaxis, memory.xaxis):
+        axis.set_minor_locator(NullLocator())
+    for axes in (seconds, memory):
+        axes.set_xticks(sizes, labels=[f"{size:,}" for size in sizes])
     memory.axhline(MOST_GIGABYTES, color="0.5", linestyle=":")
     memory.set(xlabel="rows", ylabel="peak memory, GB", ylim=(0, None))
     figure.legend(*seconds.get_legend_handles_labels(), loc="outside lower center", ncols=5)
