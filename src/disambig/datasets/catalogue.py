@@ -110,7 +110,7 @@ def load_dataset(
             "which rows do by 'groups', or leave it out."
         )
     path = Path(source)
-    if (file_format := find_format(path)) is not None:
+    if (file_format := find_format(path, folders=False)) is not None:
         _refuse_options(path, folder=folder, with_id=with_id)
         if not path.is_file():
             raise DatasetNotFoundError(f"There is no file {path}. Check the path.")
