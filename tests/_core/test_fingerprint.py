@@ -313,3 +313,20 @@ def test_a_module_of_one_file_counts_and_is_read_again_when_it_changes(
 
 def test_no_digest_at_all_fits_nothing():
     assert not fingerprint.has_digest(b"content", "")
+
+
+class Blocks:
+    """Rows that come in blocks, as from a file."""
+
+    def __init__(self, rows):
+        self.rows, self.shape = rows, rows.shape
+
+    def blocks(self):
+        yield self.rows[:2]
+        yield self.rows[2:]
+
+
+def test_rows_that_come_in_blocks_count_as_the_array_that_they_are():
+    rows = np.arange(10, dtype=np.float32).reshape(5, 2)
+    assert fingerprint_of(Blocks(rows)) == fingerprint_of(rows)
+    assert fingerprint_of(Blocks(rows + 1)) != fingerprint_of(rows)
