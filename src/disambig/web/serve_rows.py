@@ -136,7 +136,7 @@ def write_answer(asked: Asked, rows: NewRows, ranked: RankedLabels) -> bytes:
         cells = ranked.possible_cells()
         stream = BytesIO()
         table = pd.DataFrame(columns if cells is None else columns | {POSSIBLE: cells})
-        write_delimited(table, stream, delimiter=",")
+        write_delimited([table], stream, delimiter=",")
         return stream.getvalue()
     lists = {name: _plain(column) for name, column in columns.items()}
     possible = ranked.possible_labels()
