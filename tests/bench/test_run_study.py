@@ -3,6 +3,7 @@ import json
 import shutil
 from concurrent.futures import Future
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from bench.in_process import InThisProcess
 from bench.small_studies import bytes_in, diligent, fits_in, metrics_of, small_study, write_table
 from bench.study_methods import LOG_VARIABLE
 from disambig import PLKNN, load_dataset
+from disambig._core.errors import ClusterError
 from disambig.bench import (
     RecordStore,
     StudyListener,
@@ -22,7 +24,7 @@ from disambig.bench import (
 from disambig.bench.backends import BACKENDS
 from disambig.bench.execute import execute_all
 from disambig.bench.plan import make_plan
-from disambig.bench.runner import _kind_of, _Runner
+from disambig.bench.runner import _Runner, _work_of
 from disambig.bench.store import Claims
 from disambig.methods import OracleClassifier, RandomCandidateClassifier
 
@@ -333,7 +335,7 @@ def test_short_jobs_of_one_kind_share_a_call_as_long_as_there_is_enough_for_all(
 
     def calls(seconds, width):
         runner.waiting.extend([planned] for planned in plan.jobs)
-        runner.seconds = {_kind_of(planned.job): seconds for planned in plan.jobs}
+        runner.seconds = {_work_of(planned.job): seconds for planned in plan.jobs}
         while runner.waiting:
             yield [planned.job for (planned,) in runner._next_call(width)]
 
@@ -345,3 +347,32 @@ def test_short_jobs_of_one_kind_share_a_call_as_long_as_there_is_enough_for_all(
     assert [job for call in packed for job in call] == [planned.job for planned in plan.jobs]
     assert max(map(len, packed)) == 5  # half a second, which is all that a kill can cost
     assert all(len({job.method for job in call}) == 1 for call in packed)
+
+
+@pytest.mark.parametrize("other", [{"data": "0" * 64}, {"grid": {"k": [3, 5]}}], ids=str)
+def test_what_may_take_long_shares_no_call_because_other_work_was_short(table, store, other):
+    plan = make_plan(small_study(table, "plknn", protocol={"folds": 8}))
+    runner = _Runner(plan, RecordStore(store), InThisProcess(), Claims(store), StudyListener())
+    runner.seconds = {_work_of(plan.jobs[0].job): 0.01}
+    unknown = [replace(planned, job=replace(planned.job, **other)) for planned in plan.jobs]
+    runner.waiting.extend([planned] for planned in (*plan.jobs, *unknown))
+    assert [len(runner._next_call(1)) for _ in range(4)] == [8, 1, 1, 1]
+
+
+class SoonGone(InThisProcess):
+    """A cluster that is gone when its first call has ended."""
+
+    looks = 0
+
+    def width(self):
+        self.looks += 1
+        if self.looks > 2:
+            raise ClusterError("gone")
+        return super().width()
+
+
+def test_what_ended_before_a_cluster_was_gone_is_kept(table, store, monkeypatch):
+    monkeypatch.setitem(BACKENDS, "local", lambda jobs, address: nullcontext(SoonGone()))
+    with pytest.raises(ClusterError, match="gone"):
+        run_study(small_study(table, "plknn"), store)
+    assert len(list(store.glob("*.json"))) == 1

@@ -144,7 +144,7 @@ class _Runner:
     lost: Counter[str] = field(default_factory=Counter)  # how often the backend lost a job
     alone: set[str] = field(default_factory=set)  # what had a part in that
     sizes: dict[_Kind, int | None] = field(default_factory=dict)
-    seconds: dict[_Kind, float] = field(default_factory=dict)  # that a job took last
+    seconds: dict[str, float] = field(default_factory=dict)  # that the last job of such work took
 
     def run(self) -> StudyResult:
         found = find_records(self.plan, self.store)
@@ -162,9 +162,11 @@ class _Runner:
             self._start_some()
             if self.under_way:
                 ended = self._wait_for_some()
-                # First of all: nobody waits until records are on the disk.
-                self._start_some()
-                self._write(ended)
+                try:
+                    # First of all: nobody waits until records are on the disk.
+                    self._start_some()
+                finally:  # what has ended is kept, even if the cluster is gone
+                    self._write(ended)
             else:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
             self.listener.on_wait()
@@ -200,8 +202,9 @@ class _Runner:
     def _next_call(self, width: int) -> list[list[PlannedJob]]:
         """Return batches for one call: several where they are too short for a call of their own."""
         call = [self.waiting.popleft()]
-        kind, data = _kind_of(call[0][0].job), call[0][0].job.data
-        seconds = self.seconds.get(kind) if call[0][0].job.key not in self.alone else None
+        first = call[0][0].job
+        work = _work_of(first)
+        seconds = None if first.key in self.alone else self.seconds.get(work)
         # Nobody is to have much while others have nothing.
         most = len(self.waiting) // (2 * width)
         while seconds and len(call) <= most:
@@ -210,7 +213,7 @@ class _Runner:
             job = following[0].job
             if count * seconds > _SECONDS_PER_CALL or job.key in self.alone:
                 break
-            if (_kind_of(job), job.data) != (kind, data):
+            if _work_of(job) != work:
                 break
             call.append(self.waiting.popleft())
         return call
@@ -287,10 +290,15 @@ class _Runner:
 
     def _keep(self, planned: PlannedJob, record: Record) -> None:
         self.claims.release(planned.job.key)
-        self.seconds[_kind_of(planned.job)] = sum(record.seconds.values())
+        self.seconds[_work_of(planned.job)] = sum(record.seconds.values())
         self.known[record.key] = record
         self.listener.on_job_end(planned, record)
 
 
 def _kind_of(job: Job) -> _Kind:
     return job.method, json.dumps(job.parameters, sort_keys=True)
+
+
+def _work_of(job: Job) -> str:
+    """Return what jobs share that take about as long; on other data they may take days."""
+    return json.dumps([job.data, *_kind_of(job), job.grid, job.by_epoch], sort_keys=True)
