@@ -67,9 +67,18 @@ def test_the_page_is_at_the_address_with_the_token():
     assert TOKEN not in answer.text
 
 
-def test_a_server_for_others_may_have_any_name():
+@pytest.mark.parametrize(
+    ("host", "port", "opened"), [("[::1]", PORT, f"[::1]:{PORT}"), ("127.0.0.1", 80, "localhost")]
+)
+def test_the_page_opens_where_the_server_listens(host, port, opened):
+    app = BearerGuard(model_app(served_model()), token=TOKEN, port=port, host=host)
+    assert TestClient(app, base_url=f"http://{opened}").get(f"/{TOKEN}/").status_code == 200
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])  # https: of a proxy
+def test_a_server_for_others_may_have_any_name(scheme):
     host = "models.example.org:8731"
-    headers = {"Origin": f"http://{host}"}
+    headers = {"Origin": f"{scheme}://{host}"}
     answer = client_of(is_local=False, host=host).post(
         f"/{TOKEN}/predict", json=rows(1), headers=headers
     )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from disambig.web.token_guard import TokenGuard, error_response
+from disambig.web.owner_server import LOOPBACK
+from disambig.web.token_guard import LOOPBACK_NAMES, TokenGuard, error_response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,11 +20,19 @@ class BearerGuard(TokenGuard):
 
     Whoever can set that header knows the token, so it does not matter under which name the server
     was found, nor which page asks. Everybody else is judged as by ``TokenGuard``. Behind an address
-    that is not of this machine alone, a server may have any name.
+    that is not of this machine alone, a server may have any name, and a proxy with TLS before it.
     """
 
-    def __init__(self, app: "ASGIApp", *, token: str, port: int, is_local: bool = True) -> None:
-        super().__init__(app, token=token, port=port)
+    def __init__(
+        self,
+        app: "ASGIApp",
+        *,
+        token: str,
+        port: int,
+        host: str = LOOPBACK,
+        is_local: bool = True,
+    ) -> None:
+        super().__init__(app, token=token, port=port, names=(host, *LOOPBACK_NAMES))
         self._token = token
         self._is_local = is_local
 
@@ -52,3 +61,7 @@ class BearerGuard(TokenGuard):
 
     def _is_host(self, host: str) -> bool:
         return super()._is_host(host) if self._is_local else bool(host)
+
+    def _is_origin(self, origin: str | None, host: str) -> bool:
+        by_proxy = not self._is_local and origin == f"https://{host}"
+        return by_proxy or super()._is_origin(origin, host)

@@ -99,10 +99,10 @@ def serve_model(
     app = model_app(model, name=name, limits=limits)
     with _listening(host, port) as listening:
         port = listening.getsockname()[1]
-        guard = BearerGuard(app, token=token, port=port, is_local=is_loopback(host))
+        shown = f"[{host}]" if ":" in host else host
+        guard = BearerGuard(app, token=token, port=port, host=shown, is_local=is_loopback(host))
         server = _Service(guard, _MOST_CONNECTIONS, seconds_to_end=_SECONDS_TO_END)
         if ready is not None:
-            shown = f"[{host}]" if ":" in host else host
             ready(f"http://{shown}:{port}/", token)
         server.run(sockets=[listening])
 

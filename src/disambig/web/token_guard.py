@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from disambig.web.owner_server import CONNECTION
+from disambig.web.owner_server import CONNECTION, LOOPBACK
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+LOOPBACK_NAMES = (LOOPBACK, "localhost")
+_USUAL_PORT = 80
 # Values of sec-fetch-site: typed into the browser, or asked for by the page itself.
 _SITES = ("none", "same-origin")
 _HEADERS = {
@@ -33,10 +35,14 @@ class TokenGuard:
     first part of every path; the application sees paths without it.
     """
 
-    def __init__(self, app: "ASGIApp", *, token: str, port: int) -> None:
+    def __init__(
+        self, app: "ASGIApp", *, token: str, port: int, names: tuple[str, ...] = LOOPBACK_NAMES
+    ) -> None:
         self._app = app
         self._root = f"/{token}/"
-        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self._hosts = {f"{name}:{port}" for name in names}
+        if port == _USUAL_PORT:  # which browsers leave out
+            self._hosts.update(names)
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer a request, or refuse it."""
@@ -75,12 +81,15 @@ class TokenGuard:
             # In a time that does not depend on where they differ.
             and secrets.compare_digest(root.encode(), self._root.encode())
             # A browser names the origin of every request that changes something.
-            and (origin == f"http://{host}" or (origin is None and scope["method"] == "GET"))
+            and (self._is_origin(origin, host) or (origin is None and scope["method"] == "GET"))
             and headers.get("sec-fetch-site", "none") in _SITES
         )
 
     def _is_host(self, host: str) -> bool:
         return host in self._hosts
+
+    def _is_origin(self, origin: str | None, host: str) -> bool:
+        return origin == f"http://{host}"
 
 
 def error_response(error: str, status: int = 400) -> Response:
