@@ -15,7 +15,7 @@ from disambig.web.serve_app import model_app
 from disambig.web.serve_batches import ServeLimits
 from tabular.model_folders import CANDIDATES, PLAN, QUICK_NETWORK, TABLE
 from tabular.small_tables import fit_model
-from web.served_models import CSV, JSON, expected, frame_of, rows, served_model
+from web.served_models import CSV, JSON, expected, frame_of, rows, served, served_model
 
 LIMITS = ServeLimits(request_rows=100, body_bytes=50_000)
 
@@ -237,6 +237,12 @@ def test_too_many_rows_and_bytes_are_refused(client):
             yield b" " * 1000
 
     assert refusal(client.post("/predict", content=endless(), headers=JSON))[0] == 413
+
+
+def test_a_client_that_sends_all_before_it_listens_hears_that_it_is_too_much():
+    with served(body_bytes=1_000_000) as server:
+        status, said = server.ask("/predict", ["x" * 8_000_000], Connection="close")
+        assert (status, "may have 1,000,000 bytes" in said["error"]) == (413, True)
 
 
 @pytest.mark.parametrize(
