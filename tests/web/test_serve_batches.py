@@ -1,5 +1,7 @@
 """Many clients of a server of predictions: the same answers, limits, faults, an end."""
 
+import asyncio
+import json
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +10,9 @@ from dataclasses import replace
 import pytest
 
 from disambig._core.errors import ParameterError
-from disambig.web.serve_batches import ServeLimits
+from disambig.web.serve_batches import BatchPredictor, ServeLimits
+from disambig.web.serve_metrics import ServeMetrics
+from disambig.web.serve_requests import read_head
 from waiting import PATIENCE, wait_until
 from web.served_models import TOKEN, expected, rows, served, waiting_model
 
@@ -121,6 +125,31 @@ def test_requests_that_are_there_are_answered_before_the_end():
         assert not answer.done()
         classifier.may_go_on.set()
         assert answer.result() == (200, {"predictions": expected(rows(3)), "notices": []})
+
+
+def test_a_request_that_was_given_up_is_not_predicted():
+    model, classifier = waiting_model()
+    metrics = ServeMetrics()
+    predictor = BatchPredictor(model, ServeLimits(), metrics)
+    asked = read_head([], "application/json", "")
+
+    def answer(n_rows):
+        return asyncio.ensure_future(predictor.answer(asked, json.dumps(rows(n_rows)).encode()))
+
+    async def ask():
+        first = answer(1)
+        await asyncio.to_thread(classifier.has_begun.wait, PATIENCE)
+        given_up = answer(50)
+        await asyncio.sleep(0)
+        assert predictor.queued == 1
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        classifier.may_go_on.set()
+        await first
+        await asyncio.to_thread(predictor.end)
+
+    asyncio.run(ask())
+    assert "disambig_rows_total 1\n" in metrics.text(places=1, queued=0)
 
 
 def test_nothing_of_a_server_is_left_behind():

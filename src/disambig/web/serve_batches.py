@@ -67,11 +67,16 @@ class _Job:
     loop: asyncio.AbstractEventLoop
     answer: "asyncio.Future[bytes]"
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for the answer still."""
+        return not self.answer.done()
+
     def finish(self, answer: bytes | Exception) -> None:
         """Hand over the answer, to the thread that waits for it."""
 
         def hand_over() -> None:
-            if self.answer.done():  # nobody waits any more
+            if not self.is_wanted:
                 return
             if isinstance(answer, bytes):
                 self.answer.set_result(answer)
@@ -149,7 +154,7 @@ class BatchPredictor:
     def _run(self) -> None:
         batch: list[_Parsed] = []
         for job in self._coming():
-            sent = None if job is None else self._parse(job)
+            sent = self._parse(job) if job is not None and job.is_wanted else None
             n_rows = _row_count(batch) + (0 if sent is None else len(sent))
             if batch and (job is None or n_rows > self._limits.batch_rows):
                 self._predict(batch)
