@@ -104,4 +104,5 @@ def test_embeddings_are_described_where_a_model_needs_them():
     numbers = body["schema"]["properties"]["embeddings"]["items"]
     assert (numbers["minItems"], numbers["maxItems"]) == (4, 4)
     assert body["schema"]["required"] == ["rows", "embeddings"]
+    assert check(body["example"], body["schema"], described)
     json.dumps(described, allow_nan=False)

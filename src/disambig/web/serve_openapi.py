@@ -64,6 +64,14 @@ def example_row(model: ModelParts) -> dict[str, Any]:
     return {name: of["examples"][0] for name, of in row_schema(model)["properties"].items()}
 
 
+def example_body(model: ModelParts) -> dict[str, Any]:
+    """Return a body that could be sent, of one row."""
+    body: dict[str, Any] = {"rows": [example_row(model)]}
+    if model.plan.embeddings:
+        body["embeddings"] = [[0.0] * model.plan.embeddings]
+    return body
+
+
 def _column_schema(model: ModelParts, column: PlannedColumn) -> dict[str, Any]:
     transformer = model.transformer
     if column.is_string and column.kind == "category":
@@ -144,7 +152,7 @@ def _predict(model: ModelParts, limits: ServeLimits) -> dict[str, Any]:
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": whole, "example": {"rows": [example_row(model)]}},
+                "application/json": {"schema": whole, "example": example_body(model)},
                 "text/csv": {"schema": {"type": "string"}},
             },
         },

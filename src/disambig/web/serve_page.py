@@ -8,7 +8,7 @@ from disambig._core.messages import plural, quoted_list
 from disambig.bench.formats import Table
 from disambig.tabular.model_folder import ModelParts
 from disambig.web.markup import details_list, element, fragment, table_html
-from disambig.web.serve_openapi import example_row, row_schema
+from disambig.web.serve_openapi import example_body, row_schema
 from disambig.web.shell import Section, render_page
 
 _MOST_COLUMNS = 1_000
@@ -32,9 +32,8 @@ def serve_page(model: ModelParts, *, name: str) -> str:
 
 
 def _form(model: ModelParts) -> Markup:
-    rows: object = [example_row(model)]
-    if model.plan.embeddings:
-        rows = {"rows": rows, "embeddings": [[0.0] * model.plan.embeddings]}
+    body = example_body(model)
+    rows = body if model.plan.embeddings else body["rows"]
     area = {"id": "rows", "rows": 12, "spellcheck": "false", "autocomplete": "off"}
     return fragment(
         element("p", None, "A list of rows, as JSON. Write null where nothing is known."),
