@@ -260,7 +260,8 @@ def add_to_length(value, number):
 
 SBATCH = """#!/bin/sh
 grep '^#SBATCH' "$1" >> {folder}/asked
-setsid sh "$1" > {folder}/worker 2>&1 &
+cp "$1" {folder}/script
+setsid sh {folder}/script > {folder}/worker 2>&1 &
 echo $! > {folder}/job
 echo "Submitted batch job 4711"
 """

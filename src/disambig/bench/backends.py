@@ -223,7 +223,8 @@ def _open_slurm(jobs: int, address: str | None) -> Iterator[Backend]:
     if dask.config.get("jobqueue.slurm.memory", None) is None:
         worker["memory"] = _SLURM_MEMORY
     with _cluster_errors("Slurm"):
-        cluster = jobqueue.SLURMCluster(**worker)
+        # Whoever reaches this machine could read a dashboard.
+        cluster = jobqueue.SLURMCluster(scheduler_options={"dashboard": False}, **worker)
     with cluster, distributed.Client(cluster) as client:
         with _cluster_errors("Slurm"):
             cluster.scale(jobs=jobs)
