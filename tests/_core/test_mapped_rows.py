@@ -1,4 +1,6 @@
+import copy
 import mmap
+import pickle
 import re
 import tempfile
 from pathlib import Path
@@ -154,3 +156,20 @@ def test_numbers_that_are_not_finite_are_refused_with_their_row(tmp_path):
 
 def test_pages_are_as_large_as_the_system_has_them():
     assert mapped_rows._PAGE_BYTES == mmap.PAGESIZE
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("rows", [slice(None), slice(2, 9, 3), [7, 1, 7]], ids=str)
+def test_copies_and_pickles_read_the_same_file(tmp_path, rows, order):
+    chosen = MappedRows(on_disk(tmp_path, np.asarray(ARRAY, order=order)))[rows]
+    pickled = pickle.dumps(chosen)
+    assert ARRAY.tobytes(order) not in pickled
+    for other in (pickle.loads(pickled), copy.deepcopy(chosen), copy.copy(chosen)):
+        assert MappedRows.of(other[:2]) is not None
+        assert other.folder == tmp_path
+        np.testing.assert_array_equal(other.read(slice(None)), ARRAY[rows])
+
+
+def test_part_of_a_map_is_not_pickled(tmp_path):
+    with pytest.raises(ParameterError, match="Map the whole file"):
+        pickle.dumps(MappedRows(on_disk(tmp_path)[2:]))

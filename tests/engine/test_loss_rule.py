@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from disambig.engine import loss_step
 from disambig.engine.batches import Batches
 from disambig.engine.loss_rule import Drawn, Loss, LossRule, Outputs
 from disambig.engine.module_stack import ModuleStack
@@ -245,6 +246,37 @@ def test_a_problem_hands_on_from_a_stack_what_it_hands_on_alone():
     }  # fmt: skip
     for name in ends[0].learned:
         torch.testing.assert_close(later.state()[name], state[name], rtol=0, atol=0)
+
+
+class SeesOneTable(LossRule):
+    """What is drawn, and what networks take, is the same memory for every step or network."""
+
+    average = AVERAGE
+
+    def draw(self, features, is_real, steps):
+        self.shift = features.new_tensor([0.0, 0.5]).view(2, 1)
+        return Drawn(others={"shift": self.shift.expand(len(steps), 1, 2, is_real.shape[-1])})
+
+    def loss(self, batch):
+        target = batch.over_classes(batch.prior)
+        shifted = batch.seen.log_probabilities() + batch.averaged[0].log_probabilities()
+        return Loss(-(target * shifted).sum(-1) * (1 + batch.drawn["shift"]))
+
+
+def test_networks_of_one_table_learn_the_same_however_many_steps_are_prepared(monkeypatch):
+    def train():
+        training = Training(
+            make_stack(4, 5, seeds=(1, 2)), [make_problem()], SeesOneTable(), SETTINGS
+        )
+        training.run()
+        return training._loss_step.n_ahead, training.state()
+
+    together, expected = train()
+    monkeypatch.setitem(loss_step._MOST_AHEAD, "cpu", 1)
+    one, found = train()
+    assert together > one == 1
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=0, atol=0)
 
 
 def test_problems_with_views_and_dropout_learn_in_a_stack_what_each_learns_alone():

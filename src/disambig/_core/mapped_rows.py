@@ -24,7 +24,8 @@ class MappedRows:
     Methods that train networks read the rows of a batch from it, and give what they would give for
     the same numbers in memory. ``fit`` and ``predict`` make one of a ``numpy.memmap`` by
     themselves. Make one yourself to select rows without copying them: ``MappedRows(X)[rows]``, or
-    ``sklearn.model_selection.cross_val_score(method, MappedRows(X), y)``.
+    ``sklearn.model_selection.cross_val_score(method, MappedRows(X), y)``. A copy reads the same
+    file, and a pickle holds its path and not its numbers.
 
     Parameters
     ----------
@@ -103,6 +104,21 @@ class MappedRows:
             raise ValueError("Rows on disk can only be turned into an array by copying them.")
         return self.read(slice(None)).astype(self.dtype if dtype is None else dtype, copy=False)
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # nothing in it changes, and the file may be larger than memory
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        file = self._file
+        if getattr(file, "filename", None) is None or file.base is not file._mmap:
+            raise ParameterError(
+                "Rows on disk go to another process by the path of their file. Got part of a map, "
+                "or a file without a name. Map the whole file by numpy.load(path, mmap_mode='r'), "
+                "and select rows of MappedRows."
+            )
+        order = "C" if file.flags.c_contiguous else "F"
+        place = (os.fspath(file.filename), file.dtype, "r", file.offset, file.shape, order)
+        return _opened_again, (place, self._rows)
+
     def __repr__(self) -> str:
         rows, features = self.shape
         return f"MappedRows({rows} rows, {features} features, {self.dtype})"
@@ -147,6 +163,12 @@ class MappedRows:
         if self._table.nbytes > _HELD_BYTES and self._read_bytes > _HELD_BYTES:
             self._read_bytes = 0
             release(self._file)
+
+
+def _opened_again(place: tuple[Any, ...], rows: IntArray | range) -> MappedRows:
+    opened = MappedRows(np.memmap(*place))
+    opened._rows = rows
+    return opened
 
 
 def is_mapped(X: Any) -> bool:

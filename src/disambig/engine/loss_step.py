@@ -1,6 +1,6 @@
 """A training step by a ``LossRule``: networks are asked, the loss is differentiated, Adam steps."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -32,19 +32,18 @@ class _Ahead(NamedTuple):
 
     candidates: Candidates
     is_candidate: Tensor
+    features: Tensor  # of every problem, with an axis for its networks
     inputs: Sequence[Tensor]  # what the networks take
     shown: Sequence[Tensor]  # the features and all views, for averaged networks; maybe none
     drawn: Mapping[str, Tensor]
 
     def of_step(self, number: int | Tensor) -> "_Ahead":
         """Return what belongs to one of the steps, without the first axis."""
-        return _Ahead(
-            Candidates(*(part_of(table, number) for table in self.candidates)),
-            part_of(self.is_candidate, number),
-            [part_of(table, number) for table in self.inputs],
-            [part_of(table, number) for table in self.shown],
-            {name: part_of(table, number) for name, table in self.drawn.items()},
-        )
+        return self._with_each(lambda table: part_of(table, number))
+
+    def in_own_memory(self) -> "_Ahead":
+        """Return copies that can be written to, and share memory with nothing."""
+        return self._with_each(lambda table: table.clone(memory_format=torch.contiguous_format))
 
     def copy_(self, other: "_Ahead") -> None:
         """Take over other steps, maybe fewer of them."""
@@ -52,8 +51,18 @@ class _Ahead(NamedTuple):
             table[: len(values)] = values
 
     def _tensors(self) -> list[Tensor]:
-        sets = (*self.candidates, self.is_candidate)
-        return [*sets, *self.inputs, *self.shown, *self.drawn.values()]
+        rows = (*self.candidates, self.is_candidate, self.features)
+        return [*rows, *self.inputs, *self.shown, *self.drawn.values()]
+
+    def _with_each(self, change: Callable[[Tensor], Tensor]) -> "_Ahead":
+        return _Ahead(
+            Candidates(*map(change, self.candidates)),
+            change(self.is_candidate),
+            change(self.features),
+            [change(table) for table in self.inputs],
+            [change(table) for table in self.shown],
+            {name: change(table) for name, table in self.drawn.items()},
+        )
 
 
 class LossStep:
@@ -159,7 +168,8 @@ class LossStep:
         rows = self._rows[chosen].long()
         by_step = self._candidates.of_steps(rows)
         candidates = Candidates(*map(torch.stack, zip(*by_step, strict=True)))
-        features = self._features_of(rows)
+        of_problems = self._features_of(rows)
+        features = self._for_networks(of_problems)
         drawn = self._rule.draw(features, real.unsqueeze(2), steps)
         if len(drawn.views) != self._rule.n_views:
             raise ValueError(
@@ -174,12 +184,13 @@ class LossStep:
         found = _Ahead(
             candidates,
             _is_candidate(candidates, real.unsqueeze(-2), self._n_classes),
+            of_problems,
             [part.view(len(steps), -1, *part.shape[1:]) for part in prepared],
             [] if self._averaged is None else [_together(shown)],
             dict(drawn.others),
         )
         if self._ahead is None:
-            self._ahead = found
+            self._ahead = found.in_own_memory()
         else:
             self._ahead.copy_(found)
 
@@ -194,8 +205,7 @@ class LossStep:
         leaves = [_leaf(one) for one in outputs]
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
         averaged = self._ask_averaged(ahead)
-        features = self._features_of(candidates.rows)
-        batch = self._batch(ahead, real, features, leaves, state, phase, averaged)
+        batch = self._batch(ahead, real, leaves, state, phase, averaged)
         with torch.enable_grad():
             loss = self._rule.loss(batch)
             losses = loss.rows
@@ -210,7 +220,7 @@ class LossStep:
             again = self._ask(ahead)
             present = state | {name: value.detach() for name, value in kept.items()}
             averaged = self._ask_averaged(ahead)
-            batch = self._batch(ahead, real, features, again, present, phase, averaged)
+            batch = self._batch(ahead, real, again, present, phase, averaged)
             kept |= self._rule.after_step(batch)
         _check_state(kept, self._row_state)
         for name, table in self._row_state.items():
@@ -231,24 +241,28 @@ class LossStep:
         # As many rows of every problem at a time.
         count = max(1, _ROWS_AT_A_TIME // len(self._networks))
         mine = self._ranks.deal(rows.mT).mT
-        asked = (self._features_of(some).flatten(0, 1) for some in torch.split(mine, count, 1))
-        found = torch.cat([self._networks.infer(features) for features in asked], 1)
+        asked = (self._features_of(some) for some in torch.split(mine, count, 1))
+        inputs = (self._for_networks(features).flatten(0, 1) for features in asked)
+        found = torch.cat([self._networks.infer(some) for some in inputs], 1)
         logits = self._ranks.gather(found, 1)[:, : rows.shape[1]]
         outputs = Outputs(logits.view(self._n_problems, self._n_networks, *logits.shape[1:]))
         state = {name: candidates.read(table) for name, table in self._row_state.items()}
         real = rows < self._features.shape[0] - 1
         is_candidate = _is_candidate(candidates, real.unsqueeze(-2), self._n_classes)
-        sets = _Ahead(candidates, is_candidate, [], [], {})
-        nothing = self._averaging.new_empty(0, self._features.shape[1])
-        batch = self._batch(sets, real, nothing, [outputs], state, kind[-1])
+        no_features = self._averaging.new_empty(self._n_problems, 1, 0, self._features.shape[1])
+        sets = _Ahead(candidates, is_candidate, no_features, [], [], {})
+        batch = self._batch(sets, real, [outputs], state, kind[-1])
         for name, values in self._rule.look_at_all_rows(batch).items():
             candidates.write(self._row_state[name], values)
 
     def _features_of(self, rows: Tensor) -> Tensor:
-        """Return the features of rows of every problem, for each of its networks."""
-        features = self._features.read(rows.flatten()).view(*rows.shape, -1)
-        shape = (*rows.shape[:-1], self._n_networks, *features.shape[-2:])
-        return features.unsqueeze(-3).expand(shape)
+        """Return the features of rows of every problem, with an axis for its networks."""
+        features = self._features.read(rows.flatten())
+        return features.view(*rows.shape[:-1], 1, rows.shape[-1], features.shape[-1])
+
+    def _for_networks(self, features: Tensor) -> Tensor:
+        """Return the features of every problem for each of its networks."""
+        return features.expand(*features.shape[:-3], self._n_networks, *features.shape[-2:])
 
     def _ask(self, ahead: _Ahead) -> list[Outputs]:
         """Return what the networks say of the features, and maybe of views, as in training."""
@@ -279,7 +293,6 @@ class LossStep:
         self,
         ahead: _Ahead,
         real: Tensor,
-        features: Tensor,
         outputs: Sequence[Outputs],
         state: dict[str, Tensor],
         phase: Hashable,
@@ -294,7 +307,7 @@ class LossStep:
             columns=sets.columns,
             mask=sets.mask,
             prior=sets.prior,
-            features=features,
+            features=self._for_networks(ahead.features),
             seen=seen,
             views=tuple(views),
             averaged=tuple(averaged),

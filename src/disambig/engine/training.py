@@ -321,7 +321,9 @@ class Training:
 
     def _fingerprint(self) -> str:
         """Return a hash of what all processes must have in common, with some rows for all."""
-        some = torch.linspace(0, self._features.shape[0] - 1, _COMPARED_ROWS).long()
+        # In double precision: a float32 cannot count beyond 16 million.
+        last = self._features.shape[0] - 1
+        some = torch.linspace(0, last, _COMPARED_ROWS, dtype=torch.float64).long()
         return fingerprint_of(
             repr(self.settings),
             repr(self.networks),
