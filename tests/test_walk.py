@@ -24,16 +24,18 @@ def test_the_command_comes_to_its_training_step_in_few_files_and_frames(walk: Mo
     # Three of them say beforehand how long it will take, eleven recognise how people write files,
     # numbers, dates, labels and images, one reads and writes folders of models, and one makes
     # dataclasses of options.
-    assert len(found.files) <= 87, found.files
+    # Seven see to tables that stay on disk, to several processes and to declared parameters.
+    assert len(found.files) <= 94, found.files
     # One of them says what an interrupt leaves.
-    assert len(found.stack) <= 13, found.stack
+    assert len(found.stack) <= 14, found.stack
     assert found.stack[0] == "cli/main.py:main"
     assert "tabular/out_of_fold.py:fit_all_rows" in found.stack
 
 
 def test_the_estimator_comes_to_its_training_step_in_few_frames(walk: ModuleType) -> None:
     found = walk.trace_estimator()
-    assert len(found.stack) <= 7, found.stack
+    # One of them forgets what training needs of every row before confidences are computed.
+    assert len(found.stack) <= 8, found.stack
     assert found.stack[-1].endswith(walk.TRAINING_STEP)
 
 

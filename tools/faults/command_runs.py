@@ -117,6 +117,9 @@ class _InThisProcess:
     def width(self) -> int:
         return 1
 
+    def share(self, value: object) -> object:
+        return value
+
     def submit(self, function: Callable[..., object], *arguments: object) -> Future[object]:
         future: Future[object] = Future()
         future.set_result(function(*arguments))

@@ -209,16 +209,15 @@ class PartialLabelClassifier(ClassifierMixin, SaveLoadMixin, metaclass=ABCMeta):
         check_is_fitted(self)
         check_integer("k", k, minimum=1, maximum=len(self.classes_))
         X = self._features_to_ask(X)
-        columns = np.empty((X.shape[0], k), dtype=np.int32)
-        probabilities = np.empty((X.shape[0], k), dtype=np.float32)
-        start = 0
+        columns: list[IntArray] = [np.empty((0, k), dtype=np.int32)]
+        probabilities: list[FloatArray] = [np.empty((0, k), dtype=np.float32)]
         with self._threads():
             for block in self._probability_blocks(X):
-                rows = slice(start, start + len(block))
-                columns[rows] = top_columns(block, k)
-                probabilities[rows] = np.take_along_axis(block, columns[rows], axis=1)
-                start += len(block)
-        return self.classes_[columns], probabilities
+                largest = top_columns(block, k)
+                columns.append(largest.astype(np.int32))
+                found = np.take_along_axis(block, largest, axis=1)
+                probabilities.append(found.astype(np.float32))
+        return self.classes_[np.concatenate(columns)], np.concatenate(probabilities)
 
     def disambiguate(self, X: Any = None, y: Any = None) -> AnyArray:
         """Return the most confident candidate of every row; ties go to the first.
