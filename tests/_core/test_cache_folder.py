@@ -2,13 +2,15 @@ import os
 import shutil
 import time
 
+import pytest
+
 from disambig._core.cache_folder import (
     cache_folder,
     free_bytes,
     made_file,
     made_of_tables,
     mark_as_used,
-    remove_unused,
+    ready_folder,
 )
 
 DAY = 24 * 60 * 60
@@ -28,18 +30,24 @@ def test_the_folder_is_that_of_the_system(cache):
 
 
 def test_files_that_nobody_has_used_for_a_week_go_and_others_stay(cache):
-    remove_unused()  # there is no folder yet
+    ready_folder()  # there is no folder yet
     recent, old = made(0xA << 200, 6 * DAY), made(0xB << 200, 8 * DAY)
     used = made(0xC << 200, 8 * DAY)
     mark_as_used(used)
     foreign = made_of_tables() / "notes.npy"
     foreign.write_bytes(b"of somebody else")
     os.utime(foreign, (0, 0))
-    remove_unused()
+    ready_folder()
     assert recent.exists()
     assert used.exists()
     assert foreign.exists()
     assert not old.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_nobody_else_reads_a_folder_that_was_made_here(cache):
+    ready_folder()
+    assert made_of_tables().stat().st_mode & 0o777 == 0o700
 
 
 def test_a_file_that_is_gone_cannot_be_marked(cache):

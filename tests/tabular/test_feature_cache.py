@@ -1,4 +1,5 @@
 import os
+import pickle
 import time
 from pathlib import Path
 
@@ -82,6 +83,20 @@ def test_some_rows_are_features_of_their_own(parts: Path) -> None:
     np.testing.assert_array_equal(in_blocks, taken[[0, 4, 200, 480]])
 
 
+def test_parts_of_a_file_of_embeddings_are_told_apart_and_stay_parts(
+    parts: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "embeddings.npy"
+    np.save(path, np.arange(3600.0).reshape(1200, 3))
+    mapped = np.load(path, mmap_mode="r")
+    first, second = (
+        prepare_task(TableOnDisk(parts), embeddings=mapped[place::2]).values for place in (0, 1)
+    )
+    assert first.fingerprint != second.fingerprint
+    elsewhere = pickle.loads(pickle.dumps(second))
+    np.testing.assert_array_equal(elsewhere.embeddings, mapped[1::2])
+
+
 def test_a_file_of_another_shape_under_the_name_is_made_again(parts: Path) -> None:
     task = prepare_task(TableOnDisk(parts))
     model, X = learned(task)
@@ -110,4 +125,4 @@ def test_a_full_disk_is_told_before_anything_is_written(
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     with pytest.raises(TableError, match=r"600 rows take .* has 1KB left.*XDG_CACHE_HOME"):
         learned(task)
-    assert not made_of_tables().exists()
+    assert not any(made_of_tables().iterdir())

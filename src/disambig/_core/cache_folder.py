@@ -41,9 +41,15 @@ def mark_as_used(path: Path) -> None:
         os.utime(path)
 
 
-def remove_unused() -> None:
-    """Remove the files that nobody has used for a week, and what dead processes have left."""
+def ready_folder() -> None:
+    """Make the folder, and remove what nobody has used for a week.
+
+    A new one is for this user alone: who may not read a table must not read what was made of it.
+    """
     folder = made_of_tables()
+    with suppress(OSError):  # who writes to it says so
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # What dead processes have left goes as well.
     sweep(folder, lambda name: _NAME.fullmatch(name) is not None)
     with suppress(OSError):
         for path in folder.iterdir():

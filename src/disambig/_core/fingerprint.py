@@ -53,6 +53,16 @@ def check_file_digest(content: bytes, expected: str, path: Path | str, advice: s
             )
 
 
+def file_state(path: Path) -> list[Any]:
+    """Return what tells a file from others, and from what it was before, without reading it.
+
+    The time of the last change of its state is there because the other time can be set back:
+    tools that unpack or copy files do so.
+    """
+    state = path.stat()
+    return [str(path.resolve()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+
+
 def fingerprint_of(*values: Any) -> str:
     """Return a hash of values, in their order.
 

@@ -57,20 +57,21 @@ def open_file(file: str, options: FileOptions, **arrays: bool) -> Table:
     """Return the table in a file: on disk if it is in Parquet, and would need too much memory."""
     file_format = find_format(file, options.format)
     most = memory_for_work() if options.memory is None else read_size(options.memory)
-    if file_format is None or file == STANDARD_STREAM or not Path(file).exists():
+    path = Path(file)
+    # What comes through a pipe is read once.
+    if file_format is None or file == STANDARD_STREAM or not (path.is_file() or path.is_dir()):
         return read_file(file, options, **arrays)
     if file_format.in_folders:
         table = TableOnDisk(file)
         if table.memory * _TIMES_THE_TABLE > most:
             return table
     # A copy in Parquet is read: without the library for that, all has to fit into memory.
-    elif file_format.delimiter is not None and packing_of(file) is None and find_spec("pyarrow"):
-        is_file = Path(file).is_file()  # what comes through a pipe is read once
-        if is_file and Path(file).stat().st_size * _TIMES_THE_TABLE > most:
-            given = {"delimiter": options.delimiter, "encoding": options.encoding}
-            table = text_on_disk(Path(file), file_format, **given)
-            refuse_hidden_export(table, file, options)
-            return table
+    is_text = file_format.delimiter is not None and packing_of(file) is None and path.is_file()
+    if is_text and path.stat().st_size * _TIMES_THE_TABLE > most and find_spec("pyarrow"):
+        given = {"delimiter": options.delimiter, "encoding": options.encoding}
+        table = text_on_disk(path, file_format, **given)
+        refuse_hidden_export(table, file, options)
+        return table
     return read_file(file, options, **arrays)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from disambig._core.cache_folder import free_bytes, made_file, mark_as_used, remove_unused
+from disambig._core.cache_folder import free_bytes, made_file, mark_as_used, ready_folder
 from disambig._core.errors import TableError
 from disambig._core.files import write_atomically
 from disambig._core.fingerprint import fingerprint_of
@@ -28,7 +28,7 @@ def features_on_disk(
     if found is not None:
         return found
     path, shape = _path_of(transformer, values), (len(values), transformer.n_features)
-    remove_unused()
+    ready_folder()
     _check_room(path.parent, shape)
     _write(path, shape, transformer, values, listener or FitListener())
     return np.load(path, mmap_mode="r")

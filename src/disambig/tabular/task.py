@@ -103,7 +103,9 @@ def method_for(
 
     if isinstance(method, str) and method == DEFAULT_METHOD:
         warn_caller(
-            f"The table stays on disk, where networks learn: the method is {DEFAULT_ON_DISK}."
+            f"The table stays on disk, where networks learn: the method is {DEFAULT_ON_DISK}. "
+            "To choose among all methods, read the whole table: --memory SIZE (in Python "
+            "read_table)."
         )
         method = DEFAULT_ON_DISK
     chosen = chosen_method(method, parameters)

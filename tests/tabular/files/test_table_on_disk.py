@@ -1,3 +1,5 @@
+import dataclasses
+import os
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +9,9 @@ import pytest
 from disambig import read_table
 from disambig._core.errors import TableError
 from disambig.tabular import TableOnDisk
+from disambig.tabular.files.formats import write_blocks
 
+pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
@@ -72,6 +76,17 @@ def test_an_index_of_pandas_is_a_column_by_the_same_name_as_in_memory(tmp_path: 
     assert table.rows(58, 60, ["size", "index"])["index"].tolist() == names[58:]
 
 
+def test_the_index_of_a_table_that_was_filtered_takes_the_place_of_no_column(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "table.parquet"
+    every_kind()[["size", "label"]].iloc[[3, 4, 9, 20]].to_parquet(path)
+    table, expected = TableOnDisk(path), read_table(path)
+    pd.testing.assert_frame_equal(table.to_frame(), expected)
+    assert table["size"].tolist() == expected["size"].tolist()
+    assert table["label"].dropna().tolist() == expected["label"].dropna().tolist()
+
+
 def test_folders_called_by_a_value_are_a_column(tmp_path: Path) -> None:
     for year in (2020, 2021):
         (tmp_path / f"year={year}").mkdir()
@@ -109,8 +124,6 @@ def test_a_folder_without_parquet_and_a_damaged_file_are_refused(tmp_path: Path)
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_row_in_the_whole_table(tmp_path: Path) -> None:
-    import pyarrow as pa
-
     raw = pa.array([b"a"] * 29 + [b"\xff"] + [b"a"] * 10, type=pa.binary())
     bad = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
     pq.write_table(pa.table({"label": bad}), tmp_path / "bad.parquet", row_group_size=8)
@@ -118,11 +131,57 @@ def test_text_that_is_not_utf8_is_refused_with_its_row_in_the_whole_table(tmp_pa
         TableOnDisk(tmp_path / "bad.parquet").to_frame()
 
 
+def test_a_row_group_that_claims_more_rows_than_it_has_is_refused(tmp_path: Path) -> None:
+    every_kind().to_parquet(tmp_path / "table.parquet", row_group_size=20)
+    table = TableOnDisk(tmp_path / "table.parquet")
+    starts = np.array([0, 20, 45, 65])
+    table._pieces = dataclasses.replace(table._pieces, starts=starts)
+    with pytest.raises(TableError, match="fewer rows than it claims"):
+        table.to_frame()
+
+
+def test_columns_of_one_name_are_refused_as_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["size", "size"]), path)
+    with pytest.raises(TableError, match="Columns 1 and 2 are both called 'size'"):
+        TableOnDisk(path)
+
+
+def test_nested_cells_and_a_late_text_are_written_as_they_are(tmp_path: Path) -> None:
+    cells = {
+        "struct": pa.array([{"a": row, "b": "text"} for row in range(6)]),
+        "map": pa.array([[("k", row)] for row in range(6)], pa.map_(pa.string(), pa.int64())),
+        "nothing": pa.nulls(6),
+    }
+    path, copy = tmp_path / "table.parquet", tmp_path / "copy.parquet"
+    pq.write_table(pa.table(cells), path)
+    second = np.array([None] * 4 + ["cat", None], dtype=object)
+    blocks = (
+        block.assign(label_2=second[start : start + 2])
+        for start, block in TableOnDisk(path).blocks(n_rows=2)
+    )
+    write_blocks(blocks, copy)
+    expected = pq.read_table(path).append_column("label_2", pa.array(second, pa.string()))
+    assert pq.read_table(copy).to_pydict() == expected.to_pydict()
+    assert pq.read_schema(copy).types == expected.schema.types
+
+
 def test_the_fingerprint_follows_the_files(parts: Path) -> None:
     before = TableOnDisk(parts).fingerprint
     assert TableOnDisk(parts).fingerprint == before
     every_kind(20).to_parquet(parts / "b.parquet", row_group_size=7, index=False)
-    assert TableOnDisk(parts).fingerprint != before
+    changed = TableOnDisk(parts).fingerprint
+    assert changed != before
+    state = (parts / "b.parquet").stat()
+    os.utime(parts / "b.parquet", ns=(state.st_atime_ns, state.st_mtime_ns))  # as tar does
+    assert TableOnDisk(parts).fingerprint != changed
+
+
+def test_a_text_that_fills_memory_by_being_in_many_rows_is_refused(tmp_path: Path) -> None:
+    texts = pa.DictionaryArray.from_arrays(np.zeros(300, dtype="int32"), ["x" * 10_000])
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
+    with pytest.raises(TableError, match="300 rows in 1 file .* 3.*MB of memory.* 1MB"):
+        read_table(tmp_path, max_memory="1MB")
 
 
 def test_a_folder_that_would_take_too_much_memory_is_refused(parts: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from disambig._core.errors import TableError
-from disambig._core.fingerprint import fingerprint_of
+from disambig._core.fingerprint import file_state, fingerprint_of
 from disambig._core.typing import AnyArray, IntArray
 from disambig.tabular.columns.misfits import read_all
 from disambig.tabular.columns.values import (
@@ -56,8 +57,7 @@ class ValuesOnDisk:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Mapped numbers would be copied to another process: it maps them itself.
-        path = getattr(self.embeddings, "filename", None)
-        found = self.embeddings if path is None else Path(path)
+        found = _file_of(self.embeddings) or self.embeddings
         return _made, (self.table, self.plan, self.chosen, found)
 
     def take(self, rows: IntArray) -> "ValuesOnDisk":
@@ -141,11 +141,15 @@ def _made(
 
 def _state_of(embeddings: AnyArray) -> Any:
     """Return what tells embeddings from others: the state of their file, or all of them."""
+    path = _file_of(embeddings)
+    return embeddings if path is None else file_state(path)
+
+
+def _file_of(embeddings: AnyArray | None) -> Path | None:
+    """Return the file that ``numpy.load`` has mapped these from, unless they are a part of it."""
     path = getattr(embeddings, "filename", None)
-    if path is None:
-        return embeddings
-    state = Path(path).stat()
-    return [str(path), state.st_size, state.st_mtime_ns, list(embeddings.shape)]
+    is_whole = isinstance(getattr(embeddings, "base", None), mmap)
+    return Path(path) if path is not None and is_whole and Path(path).suffix == ".npy" else None
 
 
 # What a task knows of its rows: in memory, or on disk.

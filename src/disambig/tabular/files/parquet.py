@@ -1,7 +1,8 @@
 """Parquet, read and written by pyarrow."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import mul
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -24,11 +25,7 @@ def read_parquet(source: FileContent) -> Any:
     Lists in cells are Python lists, integers with gaps stay integers.
     """
     if source.path is not None and source.path.is_dir():
-        pieces = ParquetPieces.open(source.path)
-        n_files = plural(len(parquet_files(source.path)), "file")
-        what = f"The table of {row_count(pieces.n_rows)} in {n_files}"
-        source.check_memory(pieces.memory, what)
-        return pieces.frame()
+        return _read_folder(source, source.path)
     try:
         # Opened here: pyarrow would read columns out of the path of a file that it opens.
         with source.open() as stream:
@@ -49,25 +46,48 @@ def read_parquet(source: FileContent) -> Any:
     return frame
 
 
+def _read_folder(source: FileContent, path: Path) -> Any:
+    pieces, files = ParquetPieces.open(path), parquet_files(path)
+    what = f"The table of {row_count(pieces.n_rows)} in {plural(len(files), 'file')}"
+    source.check_memory(pieces.memory, what)
+    needed = 0
+    for name in files:
+        with name.open("rb") as stream:
+            needed = _check_size(source, stream, what, needed)
+    return pieces.frame()
+
+
 def write_parquet(frames: Iterable[Any], stream: BinaryIO) -> None:
     """Write data frames of one table; a column of values of several kinds is written as text.
 
     Where there are several, types are those that the first says, or its ``attrs``.
     """
     writer = None
-    for frame in frames:
-        table = pa.table({name: _arrow_column(column) for name, column in frame.items()})
-        if writer is None:
-            known = frame.attrs.get(ARROW_TYPES, {})
-            fields = [(name, known.get(name, table[name].type)) for name in table.column_names]
-            writer = pq.ParquetWriter(stream, pa.schema(fields))
-        writer.write_table(_in_types(table, frame, writer.schema))
-    if writer is not None:
-        writer.close()
+    try:
+        for frame in frames:
+            table = pa.table({name: _arrow_column(column) for name, column in frame.items()})
+            if writer is None:
+                writer = pq.ParquetWriter(stream, _schema_of(table, frame.attrs.get(ARROW_TYPES)))
+            writer.write_table(_in_types(table, frame, writer.schema))
+    finally:
+        if writer is not None:  # after an error as well, or it would complain when it is collected
+            writer.close()
+
+
+def _schema_of(table: Any, known: Mapping[str, Any] | None) -> Any:
+    """Return the types of all rows by those of the first, where some columns are known."""
+    if known is None:
+        return table.schema
+    fields = []
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        # Further rows may have a text where the first ones have nothing.
+        learned = pa.string() if pa.types.is_null(kind) else kind
+        fields.append((name, known.get(name, learned)))
+    return pa.schema(fields)
 
 
 def _in_types(table: Any, frame: Any, schema: Any) -> Any:
-    """Return a table in the types of the first; what fits none of them is refused."""
+    """Return a table in the types of the first rows; what fits none of them is refused."""
     if table.schema.equals(schema):
         return table
     columns = {}
@@ -76,10 +96,11 @@ def _in_types(table: Any, frame: Any, schema: Any) -> Any:
         try:
             columns[field.name] = column.cast(field.type)
         except pa.ArrowException:
-            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
-                raise
-            texts = [cell_text(value) for value in frame[field.name]]
-            columns[field.name] = pa.array(texts, type=field.type)
+            values = frame[field.name]
+            if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+                values = [cell_text(value) for value in values]
+            # Mappings are text by now, and are read once more as what they are.
+            columns[field.name] = pa.array(values, type=field.type, from_pandas=True)
     return pa.table(columns, schema=schema)
 
 
@@ -93,14 +114,19 @@ def _arrow_column(column: Any) -> Any:
     return pa.array([cell_text(value) for value in column], type=pa.large_string())
 
 
-def _check_size(source: FileContent, stream: BinaryIO) -> None:
-    """Refuse a file whose columns would take too much memory, before any of them is read."""
+def _check_size(
+    source: FileContent, stream: BinaryIO, what: str | None = None, needed: int = 0
+) -> int:
+    """Refuse a file whose columns would take too much memory, before any of them is read.
+
+    Return how many bytes are ``needed`` for it and for the files before it.
+    """
     file = pq.ParquetFile(stream)
     metadata = file.metadata
     widths = [bytes_of_value(field.type) for field in file.schema_arrow]
     names = {name: place for place, name in enumerate(file.schema_arrow.names)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    needed = BYTES_OF_COLUMN * metadata.num_columns
+    needed += BYTES_OF_COLUMN * metadata.num_columns
     # A text is in the file once, and can be in millions of cells.
     repeated: dict[str, int] = {}
     for place in range(metadata.num_columns):
@@ -117,7 +143,7 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
         if column.physical_type == "BYTE_ARRAY" and at_most > source.memory_limit:
             repeated[column.path] = max(sizes)
     rows, columns = row_count(metadata.num_rows), plural(metadata.num_columns, "column")
-    what = f"The table of {rows} and {columns}"
+    what = what or f"The table of {rows} and {columns}"
     source.check_memory(needed, what)
     # Opened once: to open it takes time for every column.
     as_categories = pq.ParquetFile(stream, read_dictionary=list(repeated))
@@ -135,6 +161,7 @@ def _check_size(source: FileContent, stream: BinaryIO) -> None:
             at_once = max(1, source.memory_limit // longest)
             for batch in file.iter_batches(at_once, columns=[path]):
                 source.check_memory(needed := needed + batch.nbytes, what)
+    return needed
 
 
 def _text_bytes(array: Any) -> int:

@@ -13,10 +13,12 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from disambig._core.errors import TableError
+from disambig._core.fingerprint import file_state, fingerprint_of
 from disambig._core.messages import join_names, row_name
 from disambig._core.typing import IntArray
 from disambig.tabular.files.arrow_frames import bytes_of_value, frame_of, is_text
 from disambig.tabular.files.content import parquet_files
+from disambig.tabular.files.formats import check_names
 
 _ROWS_AT_A_TIME = 1 << 16
 _PARTITIONING = "hive"  # folders called country=fr hold the rows of that country
@@ -114,6 +116,8 @@ class ParquetPieces:
                 row += batch.num_rows
                 if row >= stop:
                     return
+            if row != self.starts[place + 1]:
+                raise pa.ArrowInvalid("a row group has fewer rows than it claims")
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
@@ -133,10 +137,9 @@ def _opened(path: Path, files: Sequence[Path]) -> ParquetPieces:
     digest = hashlib.sha256()
     for file in files:
         schemas.append(pq.read_schema(file))
-        state = file.stat()
-        said = (str(file.resolve()), state.st_size, state.st_mtime_ns)
-        digest.update(repr(said).encode("utf-8", "surrogateescape"))
+        digest.update(fingerprint_of(file_state(file)).encode())
         digest.update(_footer(file))
+    check_names(schemas[0].names, str(path))
     _check_same_columns(files, schemas)
     try:
         schema = pa.unify_schemas(schemas, promote_options="permissive")

@@ -75,9 +75,11 @@ class TableOnDisk:
         self._pieces: ParquetPieces = ParquetPieces.open(self.path)
         empty = frame_of(self._pieces.schema.empty_table())
         self.columns = pd.Index(check_names(empty.columns, str(path)))
-        # The index of pandas comes first, and one without a name gets one.
-        indexes = [name for name in self._pieces.schema.names if name not in empty.columns]
-        self._stored = dict(zip(self.columns[: len(indexes)], indexes, strict=True))
+        # An index of pandas without a name gets one, or is left out if it only counts rows.
+        in_file = self._pieces.schema.names
+        renamed = [name for name in self.columns if name not in in_file]
+        indexes = [name for name in in_file if name not in empty.columns]
+        self._stored = dict(zip(renamed, indexes, strict=False))
         self.attrs: dict[str, Any] = {}
         if not len(self):
             raise TableError(f"{path} needs at least one row. It has columns only.")
@@ -183,6 +185,8 @@ class TableOnDisk:
 
     def take(self, rows: IntArray, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Return rows by their numbers, which rise."""
+        if not len(rows):
+            return self.rows(0, 0, columns)
         ends = np.flatnonzero(np.diff(rows) > 1) + 1
         runs = pairwise([0, *ends.tolist(), len(rows)])
         parts = [

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from disambig._core.cache_folder import made_file, mark_as_used, remove_unused
+from disambig._core.cache_folder import made_file, mark_as_used, ready_folder
 from disambig._core.errors import TableError, import_extra
 from disambig._core.files import write_atomically
-from disambig._core.fingerprint import fingerprint_of
+from disambig._core.fingerprint import file_state, fingerprint_of
 from disambig._version import __version__
 from disambig.tabular.files.content import FileContent
 from disambig.tabular.files.formats import Format
@@ -25,13 +25,10 @@ def text_on_disk(
     layout, attrs = layout_of(
         source, **options, encoding=encoding, check_delimiter=delimiter is None
     )
-    state = path.stat()
-    fingerprint = fingerprint_of(
-        __version__, str(path.resolve()), state.st_size, state.st_mtime_ns, repr(layout), encoding
-    )
+    fingerprint = fingerprint_of(__version__, file_state(path), repr(layout), encoding)
     copy = made_file(fingerprint, ".parquet")
     if not copy.is_file():
-        remove_unused()
+        ready_folder()
         with write_atomically(copy, sweep_first=False) as temporary, temporary.open("wb") as stream:
             write_parquet(delimited_blocks(source, layout, encoding), stream)
     mark_as_used(copy)
