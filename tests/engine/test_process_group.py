@@ -2,7 +2,7 @@
 
 import pytest
 
-from disambig._core.errors import TrainingError
+from disambig._core.errors import ParameterError, TrainingError
 from disambig.engine.process_group import (
     is_first_process,
     others_answer,
@@ -33,3 +33,10 @@ def test_an_exchange_that_fails_is_said_in_the_words_of_the_library(said, reason
         raise RuntimeError(said)
     assert reason in str(error.value)
     assert str(error.value).startswith("Another process of this training has ended, or does not")
+
+
+def test_a_group_that_does_not_serve_the_device_is_not_taken_for_a_dead_process():
+    said = "No backend type associated with device type cpu"
+    with pytest.raises(ParameterError, match=rf"\({said}\). Begin it") as error, others_answer():
+        raise RuntimeError(said)
+    assert "another 'device'" in str(error.value)

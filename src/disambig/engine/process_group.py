@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from disambig._core.errors import TrainingError
+from disambig._core.errors import ParameterError, TrainingError
 
 
 def rank_and_size() -> tuple[int, int]:
@@ -34,12 +34,18 @@ def wait_for_other_processes() -> None:
 
 @contextmanager
 def others_answer() -> Iterator[None]:
-    """Say in clear words, where an exchange inside the block fails, that a process is missing."""
+    """Say in clear words why an exchange inside the block fails: mostly, a process is missing."""
     try:
         yield
     except RuntimeError as error:
         # "[file of gloo] Connection closed by peer [address]. This is typically ..."
         reason = re.sub(r"^\[.*?\] |\. .*", "", str(error).partition("\n")[0])
+        if "No backend type associated" in reason:
+            raise ParameterError(
+                f"The process group cannot exchange what lies on this device ({reason}). Begin it "
+                "by init_process_group() without a backend, which serves CPUs and cards, or choose "
+                "another 'device'."
+            ) from error
         raise TrainingError(
             f"Another process of this training has ended, or does not answer any more ({reason}). "
             "Look at what it said last. Where there is a checkpoint, the same call goes on from "

@@ -274,15 +274,18 @@ class Training:
     def progress_of(self, number: int) -> Progress:
         """Return how far a problem has come, for a training on other rows to go on from."""
         learned = {}
-        for name, value in self.state().items():
-            if name == "chosen" or name.startswith("rows."):
-                continue
+        for name, value in self._learned().items():
             # With a single problem all of it, in whatever form networks of the user have it.
             whole = len(self.histories) == 1 or value.ndim == 0
             count = 1 if self._is_of_rule(name) else self._n_networks
             part = slice(number * count, (number + 1) * count)
             learned[name] = (value if whole else value[part]).clone()
         return Progress(learned, self.histories[number], steps=int(self._adam.steps.max()))
+
+    def _learned(self) -> dict[str, Tensor]:
+        """Return the part of the state that does not belong to single rows."""
+        state = self.state().items()
+        return {n: value for n, value in state if n != "chosen" and not n.startswith("rows.")}
 
     def _is_of_rule(self, name: str) -> bool:
         """Return whether the first axis of a tensor of the state is problems, not networks."""
@@ -337,7 +340,7 @@ class Training:
 
     def _run_epoch(self) -> None:
         # On machines of different kinds they would drift apart by roundings.
-        self.ranks.follow_first(*self.networks.state_dict().values(), *self._adam.state().values())
+        self.ranks.follow_first(*self._learned().values())
         self._clock.begin_epoch(self.epoch * self._batches.n_steps)
         self.epoch += 1
         self._adam.set_learning_rate(self.settings.learning_rate_in(self.epoch))

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -41,6 +42,7 @@ CASES = {
         ),
         DATA.candidates,
     ),
+    "rows on disk": lambda: (PRODEN(epochs=2, **SHAPE), DATA.candidates),
     "groups": lambda: (NCPDClassifier(epochs=4, ramp_epochs=2, **SHAPE), grouped()),
     "views, averages, a second output": lambda: (PiCO(epochs=2, **SHAPE), DATA.candidates),
     "a look at all rows": lambda: (CroSel(epochs=2, **SHAPE), DATA.candidates),
@@ -53,11 +55,16 @@ CASES = {
 
 def fitted(case):
     method, candidates = CASES[case]()
-    model = method.fit(DATA.X, candidates)
+    X = DATA.X
+    if case == "rows on disk":
+        with tempfile.TemporaryFile() as file:
+            X = np.memmap(file, dtype="float32", mode="w+", shape=DATA.X.shape)
+        X[:] = DATA.X
+    model = method.fit(X, candidates)
     return {
         "histories": {name: model.history_[name] for name in model.history_},
         "labels": model.disambiguate(),
-        "probabilities": model.predict_proba(DATA.X),
+        "probabilities": model.predict_proba(X),
     }
 
 
