@@ -23,10 +23,12 @@ from disambig._core.fingerprint import (
     code_fingerprint,
     code_hashes,
     file_digest,
+    file_state,
     fingerprint_of,
     sha256_hex,
 )
 from disambig._core.parameters import check_choice, make_generator
+from waiting import wait_until
 
 
 def test_sha256_of_the_empty_file_is_the_published_one() -> None:
@@ -330,3 +332,13 @@ def test_rows_that_come_in_blocks_count_as_the_array_that_they_are():
     rows = np.arange(10, dtype=np.float32).reshape(5, 2)
     assert fingerprint_of(Blocks(rows)) == fingerprint_of(rows)
     assert fingerprint_of(Blocks(rows + 1)) != fingerprint_of(rows)
+
+
+def test_a_file_that_was_changed_has_another_state_though_its_size_and_time_are_the_same(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    before, state = path.stat(), file_state(path)
+    assert file_state(path) == state
+    path.write_bytes(b"new")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    wait_until(lambda: os.utime(path, ns=(0, before.st_mtime_ns)) or file_state(path) != state)
