@@ -71,6 +71,8 @@ GROUPS = {
         "busy_machine",
         "rows_on_disk",
         "ranks",
+        "small_jobs",
+        "small_jobs",
         "candidate_sets",
         "serving",
     ),
