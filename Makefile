@@ -55,6 +55,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/rivals_speed.py
 	$(BIN)/python benchmarks/row_order.py
 	$(BIN)/python benchmarks/ranks.py
+	$(BIN)/python benchmarks/small_jobs.py
 	$(BIN)/python benchmarks/any_classifier.py
 	$(BIN)/python benchmarks/annotators.py
 	$(BIN)/python benchmarks/text_tables.py

@@ -72,7 +72,6 @@ GROUPS = {
         "rows_on_disk",
         "ranks",
         "small_jobs",
-        "small_jobs",
         "candidate_sets",
         "serving",
     ),
