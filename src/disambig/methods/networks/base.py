@@ -67,7 +67,8 @@ class NetworkClassifier(DeclaredParameters, SavedNetworks, RowWeightsMixin, Part
 
     A subclass defines ``_make_rule``, which returns a ``Rule`` or a ``LossRule`` of the engine, and
     has a ``card``. Parameters that it adds, or whose default it changes, are declared in its body
-    as in a dataclass: ``strength: float = 1.0``. The other hooks have defaults:
+    as in a dataclass: ``strength: float = 1.0``. One that predicts in another way overrides
+    ``_probability_blocks``, which all predictions come from. The other hooks have defaults:
     ``_network_count``, ``_helper_count``, ``_scalings``, ``_swap_noise``, ``_watchers`` and
     ``_to_be_repeated``.
 
