@@ -13,10 +13,10 @@ from disambig.tabular.accuracy import Accuracy, accuracy_of
 from disambig.tabular.clean_details import (
     CleanDetails,
     Cleaning,
-    belong_to,
     check_details_are_ours,
     describe_cleaning,
     details_path,
+    fingerprint_of_cells,
     read_details,
     write_details,
 )
@@ -183,10 +183,10 @@ def test_measures_that_were_not_taken_are_gaps(tmp_path):
 
 def test_details_belong_to_the_table_with_their_confidences():
     details = described(cleaning(NOTHING))
-    assert belong_to(details, CELLS)
-    assert not belong_to(details, CELLS[:-1])
-    assert not belong_to(details, [CELLS[1], CELLS[0], *CELLS[2:]])
-    assert not belong_to(details, ["10:0.61|9:0.39", *CELLS[1:]])
+    assert details.fingerprint == fingerprint_of_cells(CELLS)
+    assert details.fingerprint != fingerprint_of_cells(CELLS[:-1])
+    assert details.fingerprint != fingerprint_of_cells([CELLS[1], CELLS[0], *CELLS[2:]])
+    assert details.fingerprint != fingerprint_of_cells(["10:0.61|9:0.39", *CELLS[1:]])
 
 
 def test_odd_labels_survive(tmp_path):
@@ -197,7 +197,7 @@ def test_odd_labels_survive(tmp_path):
     details = described(what, labels=odd, id=odd[0], prefix=odd[1])
     again = read_details(write_details(details, tmp_path / "clean.csv"))
     assert again.model_dump() == details.model_dump()
-    assert belong_to(details, cells)
+    assert details.fingerprint == fingerprint_of_cells(cells)
 
 
 # What is not what it should be --------------------------------------------------------------------

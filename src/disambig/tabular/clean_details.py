@@ -260,11 +260,6 @@ def read_cells_of_rows(cells: Mapping[int, str]) -> dict[int, Mapping[str, float
     return found
 
 
-def belong_to(details: CleanDetails, cells: Iterable[str]) -> bool:
-    """Tell whether details are about a table with these cells of confidences."""
-    return details.fingerprint == fingerprint_of_cells(cells)
-
-
 class CellsFingerprint:
     """A hash of the cells of confidences, which come a few at a time."""
 
