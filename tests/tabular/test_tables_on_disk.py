@@ -7,7 +7,7 @@ import pytest
 from disambig import NCPDClassifier, audit_table, clean_table, fit_table, read_table
 from disambig._core.errors import ParameterError, TableError
 from disambig.tabular import FitListener, TableOnDisk, read_cleaned, read_embeddings
-from disambig.tabular.clean_details import belong_to, details_path, read_details
+from disambig.tabular.clean_details import details_path, fingerprint_of_cells, read_details
 from disambig.web.doubtful_rows import doubtful_data
 from disambig.web.table_report import table_page
 from tabular.on_disk_tables import many_kinds, write_parts
@@ -139,7 +139,7 @@ def test_cleaning_on_disk_writes_what_it_writes_in_memory(
     pd.testing.assert_frame_equal(on_disk.drop(columns=added), in_memory.drop(columns=added))
     details = read_details(details_path(out))
     assert details is not None
-    assert belong_to(details, on_disk["candidate_confidences"])
+    assert details.fingerprint == fingerprint_of_cells(on_disk["candidate_confidences"])
 
 
 def test_held_out_cleaning_decisions_and_misses_work_on_disk(parts: Path, tmp_path: Path) -> None:
